@@ -1,0 +1,1 @@
+"""Concentration, utility and minimax bounds."""

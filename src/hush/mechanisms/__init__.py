@@ -1,0 +1,1 @@
+"""Mechanisms: public, immutable values that know their privacy and their error."""

@@ -1,0 +1,1 @@
+"""Notions of privacy as curves, and the algebra on them."""

@@ -55,11 +55,6 @@ class Law(ABC):
     def log_cdf(self, k: ArrayLike) -> Any:
         """Return log P(X <= k)."""
 
-    @property
-    def std(self) -> float:
-        """Standard deviation."""
-        return math.sqrt(self.variance)
-
     def pmf(self, k: ArrayLike) -> Any:
         """Return P(X = k)."""
         return np.exp(self.log_pmf(k))
@@ -165,8 +160,8 @@ class DiscreteLaplace(Law):
     """P(k) proportional to exp(-|k|/scale) on all integers.
 
     Example:
-        >>> DiscreteLaplace(scale=2).std
-        2.799...
+        >>> DiscreteLaplace(scale=2).variance
+        7.835...
     """
 
     scale: Fraction
@@ -233,7 +228,7 @@ class DiscreteGaussian(Law):
         1.0
     """
 
-    std: Fraction  # type: ignore[assignment, mutable-override]
+    std: Fraction
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "std", checks.rational("std", self.std))
@@ -308,10 +303,10 @@ class DiscreteGaussian(Law):
 
     def log_survival(self, k: ArrayLike) -> Any:
         """Return log P(X > k)."""
-        k = np.atleast_1d(_integers(k))
-        upper = self._log_at_least(np.where(k >= 0, k + 1, np.maximum(-k, 1)))
-        result = np.where(k >= 0, upper, _log_complement(upper))
-        return result if np.ndim(k) and result.size != 1 else result
+        k = _integers(k)
+        a = np.atleast_1d(np.where(k >= 0, k + 1, np.maximum(-k, 1)))
+        upper = self._log_at_least(a).reshape(k.shape)
+        return np.where(k >= 0, upper, _log_complement(upper))
 
     def log_cdf(self, k: ArrayLike) -> Any:
         """Return log P(X <= k)."""

@@ -1,0 +1,35 @@
+"""Exact noise from cryptographic randomness.
+
+Every sampler takes `source=`: `SECURE` by default, `Seeded(n)` for rehearsals. Every
+law is exact: 64 random bits are compared with certified cut points, and a tie is
+decided by arbitrary precision.
+"""
+
+from hush.noise.ball import Norm, ball
+from hush.noise.bernoulli import bernoulli, bernoulli_exp
+from hush.noise.categorical import categorical, exponential_argmax, gumbel_argmax
+from hush.noise.gaussian import discrete_gaussian
+from hush.noise.laplace import discrete_laplace, geometric
+from hush.noise.lattice import Lattice
+from hush.noise.source import SECURE, Seeded, Source
+from hush.noise.uniform import integers, permutation, subsample
+
+__all__ = [
+    "SECURE",
+    "Lattice",
+    "Norm",
+    "Seeded",
+    "Source",
+    "ball",
+    "bernoulli",
+    "bernoulli_exp",
+    "categorical",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential_argmax",
+    "geometric",
+    "gumbel_argmax",
+    "integers",
+    "permutation",
+    "subsample",
+]

@@ -1,0 +1,186 @@
+"""Choosing among candidates: softmax (Gumbel) and the exponential race.
+
+Adding Gumbel noise of a scale and taking the largest is the same law as choosing i with
+probability ∝ exp(score_i/scale); adding exponential noise is the same as keeping each i
+with probability exp((score_i - max)/scale) and choosing uniformly among the kept. Both
+are drawn in that second form, exactly.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.noise.bernoulli import WORD, flips
+from hush.noise.exact import Bracket, exp_bracket
+from hush.noise.ladder import Floats, Integers, Ladder, Word
+from hush.noise.laplace import plain
+from hush.noise.shape import BLOCK, Size, shaped
+from hush.noise.source import SECURE, Source
+from hush.noise.uniform import integers
+
+Scores = NDArray[Any] | Sequence[float]
+_FAN = 1024  # children of a node: few enough that float sums stay inside ERROR
+
+
+@final
+class _Candidates:
+    """Scores as exact gaps below the best one, in units of the scale."""
+
+    def __init__(self, name: str, scores: Scores, scale: Fraction) -> None:
+        given = np.asarray(scores)
+        if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf":
+            raise InvalidArgument(f"{name} must be a non-empty vector of numbers.")
+        if given.dtype.kind == "f" and not np.all(
+            given < np.inf
+        ):  # refuses NaN as well
+            raise InvalidArgument(f"{name} must not contain NaN or +inf.")
+        best = given.max()
+        if best == -np.inf:
+            raise InvalidArgument(f"{name} must have at least one entry above -inf.")
+        self._given, self._best, self._scale = given, best, scale
+        with np.errstate(over="ignore"):
+            if given.dtype.kind == "f":
+                gap = best.astype(np.float64) - given
+            else:  # modular difference: exact even where int64 would overflow
+                gap = best.astype(np.uint64) - given.astype(np.uint64)
+            scaled = gap.astype(np.float64) * float(1 / scale)
+        # Rounding of a gap is relative and x·e^-x < 1/2, so chances stay inside ERROR.
+        self.chance: Floats = np.exp(-np.minimum(scaled, 800.0))
+
+    def exact(self, place: int, digits: int) -> Bracket:
+        """Return a bracket of exp(-gap/scale) at one place."""
+        score = self._given[place].item()
+        if score == -math.inf:
+            return Fraction(0), Fraction(0)
+        gap = Fraction(self._best.item()) - Fraction(score)
+        return exp_bracket(gap / self._scale, digits)
+
+    def total(self, start: int, stop: int, digits: int) -> tuple[int, int]:
+        """Return integers around 10^digits times the sum of a range of weights."""
+        unit, low, high = 10**digits, 0, 0
+        for place in range(start, min(stop, self.chance.size)):
+            each = self.exact(place, digits)
+            low, high = (
+                low + math.floor(each[0] * unit),
+                high + math.ceil(each[1] * unit),
+            )
+        return low, high
+
+
+@final
+class SoftmaxSampler:
+    """A tree of partial sums; each node is a ladder of at most 1024 children."""
+
+    def __init__(self, candidates: _Candidates, word: Word = WORD) -> None:
+        self._candidates = candidates
+        self._word = word
+        self._levels = [candidates.chance]
+        while self._levels[-1].size > _FAN:
+            below = self._levels[-1]
+            padded = np.zeros(-(-below.size // _FAN) * _FAN)
+            padded[: below.size] = below
+            self._levels.append(padded.reshape(-1, _FAN).sum(axis=1))
+
+    def _ladder(self, level: int, node: int) -> Ladder:
+        start = node * _FAN
+        children = self._levels[level][start : start + _FAN]
+        span = _FAN**level  # leaves under one child
+        sums = np.cumsum(children)
+        # A node whose weights all underflow has no usable floats: everything is a tie.
+        cuts = sums[:-1] / sums[-1] if sums[-1] > 0 else np.ones(children.size - 1)
+
+        def exact(i: int, digits: int) -> Bracket:
+            if i >= children.size:
+                return Fraction(1), Fraction(1)
+            first, last = start * span, (start + children.size) * span
+            while True:
+                middle = first + i * span
+                head = self._candidates.total(first, middle, digits)
+                tail = self._candidates.total(middle, last, digits)
+                if head[0] + tail[0] > 0:
+                    break
+                digits *= 2  # weights below 10^-digits: look closer
+            low = Fraction(head[0], head[0] + tail[1]) if head[0] else Fraction(0)
+            high = Fraction(head[1], head[1] + tail[0]) if head[1] else Fraction(0)
+            return low, high
+
+        return Ladder(cuts, exact, plain, self._word)
+
+    def draw(self, count: int, source: Source) -> Integers:
+        """Return `count` independent places."""
+        return self._descend(len(self._levels) - 1, 0, count, source)
+
+    def _descend(self, level: int, node: int, count: int, source: Source) -> Integers:
+        child = node * _FAN + self._ladder(level, node).draw(count, source)
+        if level == 0:
+            return child
+        result = np.empty(count, dtype=np.int64)
+        for each in np.unique(child):
+            here = np.flatnonzero(child == each)
+            result[here] = self._descend(level - 1, int(each), here.size, source)
+        return result
+
+
+def categorical(
+    log_weights: Scores, size: Size = None, *, source: Source = SECURE
+) -> Any:
+    """Return places i with probability ∝ exp(log_weights[i]).
+
+    Guarantee: the law is exact for the given floats, however far apart; -inf is never
+    chosen.
+
+    Example:
+        >>> categorical([-1e9, 0.0, -1e9])
+        1
+    """
+    candidates = _Candidates("log_weights", log_weights, Fraction(1))
+    sampler = SoftmaxSampler(candidates)
+    return shaped(size, np.int64, lambda count: sampler.draw(count, source))
+
+
+def gumbel_argmax(scores: Scores, scale: Any = 1, *, source: Source = SECURE) -> int:
+    """Return the place of the largest score after Gumbel noise of `scale`.
+
+    Guarantee: place i has probability exactly ∝ exp(scores[i]/scale).
+
+    Example:
+        >>> gumbel_argmax([0, 10**6, 3], scale=0.5)
+        1
+
+    Reference: [MT07]; Gumbel-max is the exponential mechanism.
+    """
+    candidates = _Candidates("scores", scores, checks.rational("scale", scale))
+    return int(SoftmaxSampler(candidates).draw(1, source)[0])
+
+
+def exponential_argmax(
+    scores: Scores, scale: Any = 1, *, source: Source = SECURE
+) -> int:
+    """Return the place of the largest score after exponential noise of `scale`.
+
+    Guarantee: exactly the law of permute-and-flip: each place is kept with probability
+    exp((score - max)/scale) and one of the kept is chosen uniformly.
+
+    Example:
+        >>> exponential_argmax([0, 10**6, 3], scale=0.5)
+        1
+
+    Reference: [MS20] permute-and-flip; [DKS21] its exponential race.
+    """
+    candidates = _Candidates("scores", scores, checks.rational("scale", scale))
+    kept: list[Integers] = []
+    for start in range(0, candidates.chance.size, BLOCK):
+        chance = candidates.chance[start : start + BLOCK]
+
+        def exact(place: int, digits: int, start: int = start) -> Bracket:
+            return candidates.exact(start + place, digits)
+
+        kept.append(start + np.flatnonzero(flips(chance, exact, source)))
+    places = np.concatenate(kept)
+    return int(places[integers(places.size, source=source)])

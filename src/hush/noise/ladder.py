@@ -1,0 +1,130 @@
+"""Inversion on certified cut points: the outcome is how many cuts lie below U.
+
+A ladder is an increasing sequence of real cuts C_1 <= C_2 <= ... in [0, 1], perhaps
+infinite. Cuts are held as 64-bit brackets; a word inside a bracket is a tie and goes to
+exact arithmetic. In bulk, 16 bits pick a bucket of a table, and only the words of
+buckets that contain a cut are drawn out to 64 bits.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.noise.exact import Bracket, Uniform
+from hush.noise.source import Source
+
+Words = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Cuts come from a thousand float operations at most, each within 2^-53 relative of a
+# number below one, with margin: the width only decides how often ties occur.
+ERROR = 2.0**-40
+
+
+@final
+@dataclass(frozen=True)
+class Word:
+    """How many bits decide a draw, and how many of them pick the bucket.
+
+    Anything but the default serves the tests: short words make ties frequent.
+    """
+
+    bits: int = 64
+    bucket: int = 16
+
+
+def brackets(values: Floats, error: float | Floats, bits: int) -> tuple[Words, Words]:
+    """Return words around real `values` in [0, 1] that are known to within `error`."""
+    top = np.uint64((1 << bits) - 1)
+    full = 2.0**bits
+
+    def word(scaled: Floats) -> Words:
+        inside = np.clip(scaled, 0, 2.0**63).astype(np.uint64)
+        large = np.clip(scaled - 2.0**63, 0, 2.0**63 - 2048).astype(np.uint64)
+        whole = np.where(scaled < 2.0**63, inside, large + np.uint64(1 << 63))
+        return np.where(scaled >= full, top, np.minimum(whole, top))
+
+    return word((values - error) * full), word((values + error) * full)
+
+
+@final
+class Ladder:
+    """A law on the integers by its cut points.
+
+    `cuts` are float values of C_1..C_m, good to `ERROR`; `exact(i, digits)` encloses
+    C_i for every i >= 1 (1 beyond the end of a finite ladder); `decode` turns a count
+    of cuts into the integer it stands for.
+
+    Guarantee: `decode(i)` is drawn with probability exactly C_(i+1) - C_i.
+    """
+
+    def __init__(
+        self,
+        cuts: Floats,
+        exact: Callable[[int, int], Bracket],
+        decode: Callable[[Integers], Integers],
+        word: Word,
+    ) -> None:
+        low, high = brackets(cuts, ERROR, word.bits)
+        top = np.uint64((1 << word.bits) - 1)
+        # Float noise may disorder neighbors: widening a bracket is always sound. Beyond
+        # the last float cut everything near one is a tie.
+        tail = brackets(np.array([1.0]), ERROR, word.bits)[0]
+        self._low = np.minimum.accumulate(np.concatenate([low, tail])[::-1])[
+            ::-1
+        ].copy()
+        self._high = np.maximum.accumulate(np.append(high, top))
+        self._exact = exact
+        self._decode = decode
+        self._word = word
+        self.values = decode(np.arange(cuts.size + 1, dtype=np.int64))
+
+    def locate(self, words: Words, source: Source) -> Integers:
+        """Return the outcome of each full word."""
+        sure = np.searchsorted(self._high, words, side="left")
+        sure = np.minimum(sure, self._low.size - 1)
+        tie = self._low[sure] <= words
+        outcome = self.values[sure]
+        if tie.any():
+            for place in np.flatnonzero(tie):
+                count = self._climb(int(words[place]), int(sure[place]), source)
+                outcome[place] = self._decode(np.array([count]))[0]
+        return outcome
+
+    def _climb(self, word: int, count: int, source: Source) -> int:
+        uniform = Uniform(word, self._word.bits, source)
+        while not uniform.below(partial(self._exact, count + 1)):
+            count += 1
+        return count
+
+    def draw(self, count: int, source: Source) -> Integers:
+        """Return `count` outcomes, one full word each."""
+        words = source.words(count, np.uint64)
+        return self.locate(words >> np.uint64(64 - self._word.bits), source)
+
+    def buckets(self, count: int, source: Source) -> NDArray[np.uint16]:
+        """Return `count` table positions; look them up in `table`."""
+        words = source.words(count, np.uint16)
+        spare = 16 - self._word.bucket
+        return words >> np.uint16(spare) if spare else words
+
+    @cached_property
+    def decided(self) -> tuple[NDArray[np.bool_], Integers]:
+        """Which buckets hold no cut, and the outcome of those."""
+        spread = np.uint64(self._word.bits - self._word.bucket)
+        first = np.arange(1 << self._word.bucket, dtype=np.uint64) << spread
+        last = first | ((np.uint64(1) << spread) - np.uint64(1))
+        sure = np.searchsorted(self._high, first, side="left")
+        possible = np.searchsorted(self._low, last, side="right")
+        return sure == possible, self.values[np.minimum(sure, self.values.size - 1)]
+
+    def finish(self, buckets: NDArray[np.uint16], source: Source) -> Integers:
+        """Return the outcomes of bucket positions, drawn out to full words."""
+        rest = self._word.bits - self._word.bucket
+        low = source.words(buckets.size, np.uint64) >> np.uint64(64 - rest)
+        return self.locate((buckets.astype(np.uint64) << np.uint64(rest)) | low, source)

@@ -1,0 +1,170 @@
+"""Where randomness comes from: the operating system, or a named seed for rehearsals.
+
+Both sources are AES-256 in counter mode. The secure one mixes fresh bytes of the
+operating system into its key at every refill and forgets the old key, so that neither
+a copied process image nor a later compromise replays noise.
+"""
+
+import hashlib
+import os
+import threading
+from abc import ABC, abstractmethod
+from typing import Any, NoReturn, TypeVar, final
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+from numpy.typing import NDArray
+
+from hush import checks
+
+Word = TypeVar("Word", np.uint8, np.uint16, np.uint32, np.uint64)
+
+_STOCK = 1 << 14  # bytes kept ready for small requests
+_ZEROS = memoryview(bytes(1 << 18))
+
+
+def _keystream(key: bytes, into: memoryview) -> None:
+    """Fill `into` with the AES-256-CTR keystream of a key that is used only once."""
+    encryptor = Cipher(AES(key), CTR(bytes(16))).encryptor()
+    for start in range(0, len(into), len(_ZEROS)):
+        piece = into[start : start + len(_ZEROS)]
+        encryptor.update_into(_ZEROS[: len(piece)], piece)
+
+
+class Source(ABC):
+    """A stream of uniform random bits: thread-safe, never copied, never pickled.
+
+    Guarantee: no two calls, threads or processes are given the same bits.
+    """
+
+    seeded: bool
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._restart()
+
+    def _restart(self) -> None:
+        self._key = self._first_key()
+        self._stock = memoryview(bytearray(_STOCK))
+        self._used = _STOCK
+        self._owner = os.getpid()
+
+    @abstractmethod
+    def _first_key(self) -> bytes:
+        """Return the key that starts the stream."""
+
+    @abstractmethod
+    def _next_key(self, key: bytes) -> bytes:
+        """Return the key that follows `key`; the old one is forgotten."""
+
+    @abstractmethod
+    def _check_owner(self) -> None:
+        """Act on a change of process."""
+
+    def _take(self, size: int) -> bytes:
+        """Return `size` <= stock bytes; the caller holds the lock."""
+        if size > _STOCK - self._used:
+            block = memoryview(bytearray(32 + _STOCK))
+            _keystream(self._key, block)
+            self._key = self._next_key(bytes(block[:32]))
+            self._stock, self._used = block[32:], 0
+        start, self._used = self._used, self._used + size
+        taken = bytes(self._stock[start : self._used])
+        self._stock[start : self._used] = bytes(size)  # forget what was handed out
+        return taken
+
+    def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
+        """Return `count` independent uniform words of an unsigned `dtype`."""
+        size = count * np.dtype(dtype).itemsize
+        with self._lock:
+            self._check_owner()
+            taken = self._take(size if size <= _STOCK // 4 else 32)
+            key = self._next_key(taken) if size > _STOCK // 4 else b""
+        if not key:
+            return np.frombuffer(bytearray(taken), dtype=dtype)
+        result = np.empty(count, dtype=dtype)
+        _keystream(key, result.view(np.uint8).data)
+        return result
+
+    def integers(self, count: int, bits: int) -> NDArray[np.int64]:
+        """Return `count` independent uniform integers of `bits` <= 63 bits."""
+        dtype: Any = np.uint64 if bits > 32 else np.uint32 if bits > 16 else np.uint16
+        words = self.words(count, dtype)
+        words >>= dtype(8 * words.itemsize - bits)
+        return words.astype(np.int64)
+
+    def bits(self, count: int) -> int:
+        """Return a uniform integer of `count` bits, of any length."""
+        whole = self.words(-(-count // 8), np.uint8).tobytes()
+        return int.from_bytes(whole, "big") >> (-count % 8)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a source of randomness cannot be copied or pickled: the copy would repeat "
+            "its noise. Pass the mechanism, and name the source where it runs."
+        )
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce_ex__(2)
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__reduce_ex__(2)
+
+
+@final
+class _Secure(Source):
+    """Randomness of the operating system, stretched by AES-256-CTR."""
+
+    seeded = False
+
+    def _first_key(self) -> bytes:
+        return os.urandom(32)
+
+    def _next_key(self, key: bytes) -> bytes:
+        return hashlib.sha256(key + os.urandom(32)).digest()
+
+    def _check_owner(self) -> None:
+        if os.getpid() != self._owner:
+            self._restart()
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()  # another thread may have held the old one
+        self._restart()
+
+    def __repr__(self) -> str:
+        return "SECURE"
+
+
+@final
+class Seeded(Source):
+    """A repeatable stream for rehearsals and tests; its releases say so for ever.
+
+    Example:
+        >>> from hush.noise import Seeded, integers
+        >>> integers(6, source=Seeded(7)) == integers(6, source=Seeded(7))
+        True
+    """
+
+    seeded = True
+
+    def __init__(self, seed: int) -> None:
+        self.seed = checks.whole("seed", seed)
+        super().__init__()
+
+    def _first_key(self) -> bytes:
+        return hashlib.sha256(f"hush seed {self.seed}".encode()).digest()
+
+    def _next_key(self, key: bytes) -> bytes:
+        return key
+
+    def _check_owner(self) -> None:
+        """Keep the stream: a rehearsal repeats in every process."""
+
+    def __repr__(self) -> str:
+        return f"Seeded({self.seed})"
+
+
+SECURE: Source = _Secure()
+os.register_at_fork(after_in_child=SECURE._after_fork)  # type: ignore[attr-defined]

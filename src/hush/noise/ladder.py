@@ -40,16 +40,13 @@ class Word:
 
 def brackets(values: Floats, error: float | Floats, bits: int) -> tuple[Words, Words]:
     """Return words around real `values` in [0, 1] that are known to within `error`."""
-    top = np.uint64((1 << bits) - 1)
     full = 2.0**bits
-
-    def word(scaled: Floats) -> Words:
-        inside = np.clip(scaled, 0, 2.0**63).astype(np.uint64)
-        large = np.clip(scaled - 2.0**63, 0, 2.0**63 - 2048).astype(np.uint64)
-        whole = np.where(scaled < 2.0**63, inside, large + np.uint64(1 << 63))
-        return np.where(scaled >= full, top, np.minimum(whole, top))
-
-    return word((values - error) * full), word((values + error) * full)
+    largest = min(full - 1, 2.0**64 - 2048)  # the last float whose word exists
+    low = np.clip((values - error) * full, 0, largest).astype(np.uint64)
+    scaled = (values + error) * full
+    high = np.clip(scaled, 0, largest).astype(np.uint64)
+    high[scaled >= largest] = (1 << bits) - 1
+    return low, high
 
 
 @final
@@ -70,15 +67,11 @@ class Ladder:
         decode: Callable[[Integers], Integers],
         word: Word,
     ) -> None:
-        low, high = brackets(cuts, ERROR, word.bits)
-        top = np.uint64((1 << word.bits) - 1)
-        # Float noise may disorder neighbors: widening a bracket is always sound. Beyond
-        # the last float cut everything near one is a tie.
-        tail = brackets(np.array([1.0]), ERROR, word.bits)[0]
-        self._low = np.minimum.accumulate(np.concatenate([low, tail])[::-1])[
-            ::-1
-        ].copy()
-        self._high = np.maximum.accumulate(np.append(high, top))
+        # The last cut is one: near it everything is a tie, whatever comes after the
+        # float cuts. Float noise may disorder neighbors: widening a bracket is sound.
+        low, high = brackets(np.append(cuts, 1.0), ERROR, word.bits)
+        self._low = np.minimum.accumulate(low[::-1])[::-1].copy()
+        self._high = np.maximum.accumulate(high)
         self._exact = exact
         self._decode = decode
         self._word = word
@@ -86,10 +79,9 @@ class Ladder:
 
     def locate(self, words: Words, source: Source) -> Integers:
         """Return the outcome of each full word."""
-        sure = np.searchsorted(self._high, words, side="left")
-        sure = np.minimum(sure, self._low.size - 1)
-        tie = self._low[sure] <= words
-        outcome = self.values[sure]
+        sure = self._high.searchsorted(words)  # the last bracket reaches the top word
+        tie = self._low.take(sure) <= words
+        outcome = self.values.take(sure)
         if tie.any():
             for place in np.flatnonzero(tie):
                 count = self._climb(int(words[place]), int(sure[place]), source)

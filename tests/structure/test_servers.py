@@ -10,7 +10,6 @@ from servers import java_home, postgres
 
 
 @pytest.mark.xdist_group("postgres")
-@pytest.mark.filterwarnings("default")
 def test_postgres_starts_and_answers(tmp_path):
     with (
         postgres(tmp_path / "data") as address,

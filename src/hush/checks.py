@@ -13,7 +13,10 @@ def _refuse(name: str, value: object, want: str) -> InvalidArgument:
 
 
 def _range(
-    above: float | None, at_least: float | None, below: float | None, at_most: float | None
+    above: float | None,
+    at_least: float | None,
+    below: float | None,
+    at_most: float | None,
 ) -> str:
     words = [
         f"above {above:g}" if above is not None else "",
@@ -77,12 +80,16 @@ def whole(
 ) -> int:
     """Return `value` as an int; floats are refused even when they are whole."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise _refuse(name, value, "a whole number" + _range(None, at_least, None, at_most))
+        raise _refuse(
+            name, value, "a whole number" + _range(None, at_least, None, at_most)
+        )
     number = int(value)
     if (at_least is not None and number < at_least) or (
         at_most is not None and number > at_most
     ):
-        raise _refuse(name, value, "a whole number" + _range(None, at_least, None, at_most))
+        raise _refuse(
+            name, value, "a whole number" + _range(None, at_least, None, at_most)
+        )
     return number
 
 

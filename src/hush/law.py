@@ -245,13 +245,17 @@ class DiscreteGaussian(Law):
     @cached_property
     def _small(self) -> Floats:
         """Weights of 0, 1, 2, ... while std is small enough to add them up."""
-        return np.exp(-0.5 * (np.arange(40 * math.ceil(self._sigma)) / self._sigma) ** 2)
+        return np.exp(
+            -0.5 * (np.arange(40 * math.ceil(self._sigma)) / self._sigma) ** 2
+        )
 
     @cached_property
     def _log_total(self) -> float:
         if self._sigma < 8:
             return math.log(math.fsum(2 * self._small) - 1)
-        return math.log(self._sigma * math.sqrt(2 * math.pi))  # Poisson: error e^(-2π²·64)
+        return math.log(
+            self._sigma * math.sqrt(2 * math.pi)
+        )  # Poisson: error e^(-2π²·64)
 
     @property
     def mean(self) -> float:
@@ -327,7 +331,9 @@ class Finite(Law):
     start: int = 0
 
     def __post_init__(self) -> None:
-        table = tuple(checks.probability("probabilities", p) for p in self.probabilities)
+        table = tuple(
+            checks.probability("probabilities", p) for p in self.probabilities
+        )
         if sum(table) != 1:
             raise InvalidArgument(
                 f"probabilities must add up to exactly 1; they add up to "

@@ -1,0 +1,156 @@
+"""Between the notions: δ as a function of ε, tests, divergences, and back."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from hush.errors import InvalidArgument
+from hush.privacy.atoms import Atoms
+from hush.privacy.rounding import Floats, down, falling, up
+
+# Below this δ a tail no longer matters to any guarantee worth stating.
+NEGLIGIBLE = 1e-40
+
+
+def crossing(delta_at: Callable[[float], float], delta: float) -> float:
+    """Return the smallest ε >= 0 with delta_at(ε) <= δ, rounded up; or infinity."""
+    return _cross(delta_at, delta)[1]
+
+
+def crossing_lower(delta_at: Callable[[float], float], delta: float) -> float:
+    """Return an ε at which delta_at(ε) still exceeds δ, as large as can be; or zero."""
+    return _cross(delta_at, delta)[0]
+
+
+def _cross(delta_at: Callable[[float], float], delta: float) -> tuple[float, float]:
+    if delta >= 1.0 or delta_at(0.0) <= delta:
+        return 0.0, 0.0
+    if delta_at(math.inf) > delta:
+        return math.inf, math.inf
+    low, high = 0.0, 1.0
+    while delta_at(high) > delta:
+        low, high = high, 2 * high
+        if high > 1e300:
+            return low, math.inf
+    while low == 0.0 and high > 1e-300:
+        if delta_at(high / 4) > delta:
+            low = high / 4
+        else:
+            high /= 4
+    return falling(delta_at, delta, low, high)
+
+
+def tradeoff(delta_at: Callable[[Any], Any], alpha: float) -> float:
+    """Return sup over ε of f_{ε,δ(ε)}(α): any ε gives a sound answer, the best one a tight.
+
+    Reference: [DRS22] Proposition 2.5 (N13.P8).
+    """
+    if alpha >= 1.0:
+        return 0.0
+
+    def error(x: float) -> float:
+        # x >= 0 is the branch 1 - δ - e^ε α, x < 0 the branch e^-ε (1 - δ - α).
+        missing = 1.0 - float(delta_at(abs(x)))
+        return missing - math.exp(x) * alpha if x >= 0 else math.exp(x) * (missing - alpha)
+
+    right = -math.log(alpha) if alpha > 0 else 745.0
+    left = crossing(lambda e: float(delta_at(e)), 1.0 - alpha)
+    left = min(700.0, 1.5 * left + 2.0) if math.isfinite(left) else 700.0
+    found = maximize(error, -left, min(right, 745.0))
+    return max(0.0, float(down(max(found, error(0.0)))))
+
+
+def maximize(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return the largest value met on a search for the top of a unimodal function."""
+    golden = (math.sqrt(5) - 1) / 2
+    a, b = low, high
+    x, y = b - golden * (b - a), a + golden * (b - a)
+    fx, fy = function(x), function(y)
+    best = max(fx, fy)
+    for _ in range(90):
+        if fx < fy:
+            a, x, fx = x, y, fy
+            y = a + golden * (b - a)
+            fy = function(y)
+        else:
+            b, y, fy = y, x, fx
+            x = b - golden * (b - a)
+            fx = function(x)
+        best = max(best, fx, fy)
+        if b - a <= 1e-9 * max(1.0, abs(a)):
+            break
+    return best
+
+
+def renyi(pair: Atoms, order: float) -> float:
+    """Return the Rényi divergence of a finite pair, order >= 1, to 1e-13 relative."""
+    if order == 1.0:
+        return max(pair.kl(), 0.0)
+    return max(pair.log_moment(order), 0.0) / (order - 1)
+
+
+def divergence(
+    pair: Atoms,
+    F: Callable[[Any], Any],  # noqa: N803
+    moment: Callable[[float], float],
+) -> tuple[float, float]:
+    """Bracket Σ Q F(P/Q) of a finite pair that stands for one with unbounded losses.
+
+    Mass that only P has lies beyond the ratio R of the highest loss. Where F is not
+    linear at infinity, F may grow there no faster than a power of t, and `moment` (the
+    Rényi divergence of an order) pays: E_Q[F(r); r > R] <= F(R) R^-k E_Q[r^k].
+    """
+
+    def value(t: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(F(t))
+
+    if not abs(value(1.0)) < 1e-12:
+        raise InvalidArgument(f"F must vanish at 1; F(1) = {value(1.0)!r}. Subtract it.")
+    zero = value(1e-300)
+    # A slope that still grows between 1e140 and 1e150 never settles (t log t, t²).
+    slope, earlier = value(1e150) / 1e150, value(1e140) / 1e140
+    tail = 0.0
+    if slope > 1.01 * earlier + 1e-12:
+        top = float(np.exp(pair.losses[-1])) if pair.losses.size else 1.0
+        power = 2 + math.ceil(max(0.0, math.log10(slope / max(earlier, 1e-300)) / 10))
+        slope = (value(2 * top) - value(top)) / top
+        if pair.p_only > 0:
+            tail = min(
+                math.exp(min(700.0, (k - 1) * moment(k) - k * math.log(top)))
+                for k in (power + 2.0**j for j in range(12))
+            ) * abs(value(top))
+    ratios = np.exp(pair.losses)
+    terms = np.array([value(float(t)) for t in ratios])
+    total = pair.divergence((zero if zero < 690 else math.inf, slope), terms)
+    size = 1e-12 * float(pair.masses @ np.abs(terms / ratios)) + 1e-15
+    return max(0.0, total - size), total + size + tail
+
+
+def mu_of_pure(epsilon: float) -> float:
+    """Return the smallest μ for which every ε-DP mechanism is μ-GDP, rounded up."""
+    if math.isinf(epsilon):
+        return math.inf
+    # log of 1/(1+e^ε), so that a large ε does not round to a probability of one.
+    corner = -np.logaddexp(0.0, epsilon)
+    return float(up(-2 * special.ndtri_exp(corner), 64)) if epsilon > 0 else 0.0
+
+
+def knots(delta_at: Callable[[Any], Any]) -> Floats:
+    """Return ε from 0 to where δ has become negligible or has stopped falling."""
+    floor = float(delta_at(math.inf))
+    start = float(delta_at(0.0))
+    if start <= floor:
+        return np.array([0.0, 1.0])
+    goal = max(floor * (1 + 1e-9), NEGLIGIBLE)
+    top = crossing(lambda e: float(delta_at(e)), min(goal, start))
+    top = top if math.isfinite(top) else 700.0
+    # Even steps resolve the bulk; a geometric start resolves profiles that fall at once.
+    even = np.linspace(0.0, top, 1200)
+    early = np.geomspace(top * 1e-7, top, 200)
+    found = np.union1d(even, early)
+    keep = np.concatenate([[True], np.diff(found) > 1e-9 * top])
+    return np.asarray(found[keep])

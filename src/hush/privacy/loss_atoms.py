@@ -1,0 +1,179 @@
+"""A privacy loss with finitely many values: randomized response, tables, (ε, δ)."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.privacy.loss_law import ROUNDING, Bracket, Direction, Floats, LossLaw, Rule
+
+
+def _log(value: Fraction) -> float:
+    """Return the log of a positive fraction; differences near 1 keep their digits."""
+    if Fraction(1, 2) < value < 2:
+        return math.log1p(float(value - 1))
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    scaled = value / Fraction(2) ** shift
+    return math.log(float(scaled)) + shift * math.log(2)
+
+
+@final
+@dataclass(frozen=True)
+class AtomsLoss(LossLaw):
+    """Atoms at `losses` with `log_probabilities`, the rest of P at +infinity.
+
+    `infinite_mass` is P's mass where Q has none, `absent_mass` Q's mass where P has
+    none; by default what is missing from a total of one.
+
+    Guarantee: the probabilities and losses are taken as exact to four roundings, the
+    totals as exactly one.
+
+    Example:
+        >>> AtomsLoss.of([0.75, 0.25], [0.25, 0.75]).losses
+        (1.0986..., -1.0986...)
+    """
+
+    losses: tuple[float, ...]
+    log_probabilities: tuple[float, ...]
+    infinite_mass: float = -1.0
+    absent_mass: float = -1.0
+
+    def __post_init__(self) -> None:
+        losses = tuple(checks.real("losses", v) for v in self.losses)
+        logs = tuple(
+            checks.real("log_probabilities", v, at_most=1e-9)
+            for v in self.log_probabilities
+        )
+        if len(losses) != len(logs):
+            raise InvalidArgument(
+                f"losses and log_probabilities must have one entry per atom; got "
+                f"{len(losses)} and {len(logs)}."
+            )
+        there = math.fsum(math.exp(p) for p in logs)
+        back = math.fsum(math.exp(p - v) for p, v in zip(logs, losses, strict=True))
+        if there > 1 + 1e-9 or back > 1 + 1e-9:
+            raise InvalidArgument(
+                "log_probabilities must be those of P, and losses log(P/Q): their "
+                f"masses add up to {there!r} under P and {back!r} under Q."
+            )
+        for name, mass, rest in (
+            ("infinite_mass", self.infinite_mass, 1 - there),
+            ("absent_mass", self.absent_mass, 1 - back),
+        ):
+            # Rounding alone must not create a failure event.
+            tidy = max(rest, 0.0) if rest > 1e-13 else 0.0
+            value = tidy if mass == -1.0 else mass
+            object.__setattr__(
+                self, name, checks.real(name, value, at_least=0, at_most=1)
+            )
+        object.__setattr__(self, "losses", losses)
+        object.__setattr__(self, "log_probabilities", logs)
+
+    @classmethod
+    def of(cls, p: Iterable[Any], q: Iterable[Any]) -> "AtomsLoss":
+        """Return the loss of two tables of probabilities, fractions or floats."""
+        first: list[Fraction] = [checks.probability("p", v) for v in p]
+        second: list[Fraction] = [checks.probability("q", v) for v in q]
+        if len(first) != len(second):
+            raise InvalidArgument(
+                "p and q must list the same outcomes; got "
+                f"{len(first)} and {len(second)}."
+            )
+        for name, table in (("p", first), ("q", second)):
+            if abs(sum(table, Fraction(-1))) > Fraction(1, 10**9):
+                raise InvalidArgument(
+                    f"{name} must add up to 1; it adds up to {float(sum(table))!r}. "
+                    "Use fractions, or divide by the sum."
+                )
+        # Floats rarely add up to one: the law is that of the normalised tables.
+        first = [v / sum(first) for v in first]
+        second = [v / sum(second) for v in second]
+        both = [(a, b) for a, b in zip(first, second, strict=True) if a and b]
+        return cls(
+            tuple(_log(a / b) for a, b in both),
+            tuple(_log(a) for a, _ in both),
+            float(
+                sum(
+                    (a for a, b in zip(first, second, strict=True) if not b), Fraction()
+                )
+            ),
+            float(
+                sum(
+                    (b for a, b in zip(first, second, strict=True) if not a), Fraction()
+                )
+            ),
+        )
+
+    @cached_property
+    def _arrays(self) -> tuple[Floats, Floats]:
+        return np.array(self.losses, dtype=float), np.array(self.log_probabilities)
+
+    def reversed(self) -> "AtomsLoss":
+        """Exchange P and Q."""
+        logs = tuple(
+            min(p - v, 0.0)
+            for p, v in zip(self.log_probabilities, self.losses, strict=True)
+        )
+        flipped = tuple(-v for v in self.losses)
+        return AtomsLoss(flipped, logs, self.absent_mass, self.infinite_mass)
+
+    def delta(self, epsilon: ArrayLike) -> Bracket:
+        """Sum over the atoms above epsilon."""
+        epsilon = np.asarray(epsilon, dtype=np.float64)
+        loss, log_p = self._arrays
+        gap = loss - epsilon[..., None]
+        slack = 4 * ROUNDING * (np.abs(loss) + np.abs(epsilon[..., None]))
+        weight = np.exp(log_p)
+        accuracy = ROUNDING * (loss.size + 16 + 4 * np.abs(log_p).max(initial=0.0))
+        lower = (weight * -np.expm1(-np.maximum(gap - slack, 0))).sum(axis=-1)
+        upper = (weight * -np.expm1(-np.maximum(gap + slack, 0))).sum(axis=-1)
+        lower = (self.infinite_mass + lower) * (1 - accuracy)
+        upper = (self.infinite_mass + upper) * (1 + accuracy)
+        return lower, np.minimum(upper, 1.0)
+
+    def sampled(self, rate: float, direction: Direction) -> "AtomsLoss":
+        """Mix Q into P, atom by atom."""
+        rate = checks.real("rate", rate, above=0, at_most=1)
+        loss, log_p = self._arrays
+        near = np.log1p(rate * np.expm1(np.minimum(loss, 30.0)))
+        far = (
+            math.log(rate) + np.logaddexp(loss, math.log1p(-rate) - math.log(rate))
+            if (rate < 1)
+            else loss
+        )
+        mixed = np.where(loss <= 30.0, near, far) if rate < 1 else loss
+        losses, other = list(mixed), list(log_p - loss)
+        if self.absent_mass > 0 and rate < 1:
+            losses.append(math.log1p(-rate))
+            other.append(math.log(self.absent_mass))
+        log_mixture = [min(b + v, 0.0) for v, b in zip(losses, other, strict=True)]
+        law = AtomsLoss(
+            tuple(map(float, losses)),
+            tuple(map(float, log_mixture)),
+            rate * self.infinite_mass,
+            self.absent_mass if rate == 1.0 else 0.0,
+        )
+        return law if direction == "remove" else law.reversed()
+
+    def sketch(self, log_drop: float) -> tuple[Floats, Floats]:
+        """Return the atoms."""
+        return self._arrays
+
+    def rule(
+        self, tilt: float, reach: float, log_tolerance: float, log_drop: float
+    ) -> Rule:
+        """Return the atoms, which are exact."""
+        loss, log_p = self._arrays
+        return Rule(
+            loss,
+            log_p,
+            loss_error=4 * ROUNDING * np.abs(loss),
+            weight_error=4 * ROUNDING * (1 + np.abs(log_p)),
+        )

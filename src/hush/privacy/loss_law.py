@@ -1,0 +1,140 @@
+"""The law of the privacy loss L = log dP/dQ under P, for one ordered pair (P, Q).
+
+Every engine reads a pair through this one abstraction: its exact single-mechanism
+curve, a certified quadrature of its transform, and how fast that transform decays.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hush.errors import NoBound
+
+Floats = NDArray[np.float64]
+Bracket = tuple[Floats, Floats]
+Direction = Literal["add", "remove"]
+
+ROUNDING = float(np.finfo(np.float64).eps)  # twice the unit roundoff, used as a bound
+
+
+@final
+@dataclass(frozen=True)
+class Rule:
+    """A measure on losses as weighted points, with everything that was left out.
+
+    Guarantee: for |Im z| <= b the sum Σ e^(log_weight + z loss) differs from
+    E_P[e^(zL); kept, finite] by at most `quadrature(Re z, b)`; `missing` bounds the
+    P-mass of finite losses not kept.
+    """
+
+    loss: Floats
+    log_weight: Floats
+    loss_error: Floats  # absolute, of each loss
+    weight_error: Floats  # relative, of each weight
+    missing: float = 0.0
+    # Bounds on |Σ weights - (1 - infinite_mass)| and on |Σ weights (1 - e^-loss)|;
+    # infinite where the second identity is not to be used.
+    mass_error: float = 0.0
+    balance_error: float = np.inf
+    quadrature: Callable[[float, float], float] = field(default=lambda _a, _b: 0.0)
+
+
+@final
+@dataclass(frozen=True)
+class Decay:
+    """How |E e^((c+it)L)| / E e^(cL) falls for large t.
+
+    Guarantee: the tilted law is at least a mixture of uniform laws on intervals of
+    `lengths` with `masses`, and its transform is at most `atoms + variation / t`.
+    """
+
+    lengths: Floats
+    masses: Floats
+    variation: float
+    atoms: float
+
+    def loosened(self, slack: float) -> "Decay":
+        """Return the decay when log E e^(cL) is only known within `slack`."""
+        up = math.exp(min(slack, 700.0))
+        return Decay(
+            self.lengths, self.masses / up, self.variation * up, self.atoms * up
+        )
+
+    def log_bound(self, t: float) -> float:
+        """Return log of a bound on the ratio for all |t'| >= t."""
+        # |sin x / x| never exceeds 0.2173 beyond x = π, nor 1/x anywhere.
+        x = 0.5 * t * self.lengths
+        near = np.maximum(np.sinc(np.minimum(x, 3.2) / np.pi), 0.2173)
+        envelope = np.where(x < 4.6, near, 1 / np.maximum(x, 4.6))
+        layered = 1.0 - float(self.masses @ (1.0 - envelope)) * (1 - 1e-9)
+        bound = min(layered, self.atoms + self.variation / t if t > 0 else 1.0, 1.0)
+        return float(np.log(max(bound, 1e-300)))
+
+
+NO_DECAY = Decay(np.empty(0), np.empty(0), np.inf, 1.0)
+
+
+class LossLaw(ABC):
+    """The law of log dP/dQ under P; it may carry mass at +infinity.
+
+    Guarantee: `delta` brackets sup_S P(S) - e^epsilon Q(S), and `rule` and `decay`
+    hold as `Rule` and `Decay` state.
+    """
+
+    @property
+    def infinite_mass(self) -> float:
+        """Upper bound on P(L = +infinity)."""
+        return 0.0
+
+    @property
+    def infinite_mass_lower(self) -> float:
+        """Lower bound on P(L = +infinity)."""
+        return self.infinite_mass
+
+    @property
+    def gaussian_variance(self) -> float:
+        """Variance of an independent Gaussian factor N(v/2, v) of the loss."""
+        return 0.0
+
+    @abstractmethod
+    def reversed(self) -> "LossLaw":
+        """Return the law of log dQ/dP under Q."""
+
+    @abstractmethod
+    def delta(self, epsilon: ArrayLike) -> Bracket:
+        """Return a bracket of the hockey-stick divergence at any real epsilon."""
+
+    def sampled(self, rate: float, direction: Direction) -> "LossLaw":
+        """Return the Poisson-sampled law: P is replaced by rate P + (1 - rate) Q.
+
+        "remove" is that mixture against Q, "add" is Q against the mixture.
+        """
+        from hush.privacy.loss_sampled import SampledLoss
+
+        return SampledLoss(self, rate, direction)
+
+    def sketch(self, log_drop: float) -> tuple[Floats, Floats]:
+        """Return points and log weights, uncertified, to search for a good tilt."""
+        raise NoBound(
+            f"{type(self).__name__} has no transform; use the lattice engine."
+        )
+
+    def rule(
+        self, tilt: float, reach: float, log_tolerance: float, log_drop: float
+    ) -> Rule:
+        """Return points certified to about e^log_tolerance at tilt + i reach.
+
+        At most e^log_drop of the P-mass (and of the Q-mass) is left out.
+        """
+        raise NoBound(
+            f"{type(self).__name__} has no transform; use the lattice engine."
+        )
+
+    def decay(self, tilt: float, log_mass: float, log_drop: float) -> Decay:
+        """Return the decay of the transform; `log_mass` stands for log E e^(tilt L)."""
+        return NO_DECAY

@@ -1,0 +1,184 @@
+"""Rényi privacy: a bound on the Rényi divergence for every order."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.privacy import conversion
+from hush.privacy.atoms import Atoms
+from hush.privacy.curve import Bracket, Curve, Direction
+from hush.privacy.rounding import Floats, up
+
+_WAY_OUT = "Give a bound on D_α for every order α > 1, in nats; infinity is allowed."
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class RDP(Curve):
+    """(α, ε(α))-Rényi differential privacy, `function` mapping α > 1 to ε(α).
+
+    Guarantee: D_α(M(x)||M(x')) <= function(α) for neighbors in either order.
+    Example:
+        >>> c = RDP(lambda order: order / 2)
+        >>> f"{c.epsilon_at(1e-5):.4f} {c.classical_epsilon_at(1e-5):.4f}"
+        '4.7252 5.2984'
+    Reference: [M17]; conversion [CKS20] and [ALCKS21].
+    """
+
+    function: Callable[[float], float]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidArgument(f"function must be callable; got {self.function!r}.")
+        values = self._known
+        bad = np.isnan(values) | (values < 0)
+        if bad.any():
+            order, value = conversion.ORDERS[bad][0], values[bad][0]
+            raise InvalidArgument(
+                f"function(order) must be non-negative; at {order:g} it is {value!r}. "
+                + _WAY_OUT
+            )
+        finite = values[np.isfinite(values)]
+        fall = np.diff(values[: finite.size]) < -1e-9 * np.abs(finite[1:]) - 1e-300
+        if finite.size < values.size and not np.all(np.isinf(values[finite.size :])):
+            fall = np.append(fall, True)
+        if fall.any():
+            order = conversion.ORDERS[1:][fall.argmax()]
+            raise InvalidArgument(
+                f"function must not decrease with the order; it falls before order "
+                f"{order:g}. Rényi divergence rises with its order. " + _WAY_OUT
+            )
+
+    @classmethod
+    def table(cls, orders: Sequence[float], epsilons: Sequence[float]) -> "RDP":
+        """Return the guarantee known at some orders only.
+
+        Between them (α-1)ε(α) is convex, so chords bound it; below the first the first
+        value holds, above the last nothing does.
+
+        Example:
+            >>> RDP.table([2, 4, 8], [1.0, 2.0, 4.0]).renyi_at([1.5, 3, 16])
+            array([1. , 1.75, inf])
+        """
+        return cls(OrderTable(tuple(map(float, orders)), tuple(map(float, epsilons))))
+
+    def __repr__(self) -> str:
+        if isinstance(self.function, OrderTable):
+            return f"RDP.table({self.function.orders}, {self.function.epsilons})"
+        return f"RDP({getattr(self.function, '__name__', 'function')})"
+
+    def _evaluate(self, orders: Floats) -> Floats:
+        found = [float(self.function(float(order))) for order in orders]
+        return np.array(found, dtype=np.float64)
+
+    @cached_property
+    def _known(self) -> Floats:
+        return self._evaluate(conversion.ORDERS)
+
+    def _values(self, orders: Floats) -> Floats:
+        return self._known if orders is conversion.ORDERS else self._evaluate(orders)
+
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:  # noqa: ARG002
+        """Bracket δ; no lower bound is known for a general function."""
+        small = np.size(epsilon) <= 8
+        found = conversion.delta(self._values, conversion.ORDERS, epsilon, polish=small)
+        return np.zeros(np.shape(epsilon)), found
+
+    @property
+    def atoms_below(self) -> Atoms:  # type: ignore[override]
+        """The pair of a mechanism that says nothing: no better is known."""
+        return Atoms(np.zeros(1), np.ones(1))
+
+    def _renyi_lower(self, order: float) -> float:  # noqa: ARG002
+        return 0.0
+
+    def _renyi(self, order: float) -> float:
+        if order == 1.0:
+            order = 1 + 1e-6  # the divergence rises with its order
+        return float(self.function(order)) if math.isfinite(order) else self._limit
+
+    @cached_property
+    def _limit(self) -> float:
+        last = float(self.function(math.inf)) if _finite_at_infinity(self) else math.inf
+        return last
+
+    @cached_property
+    def rho(self) -> float:
+        """Unknown from values at points: infinity."""
+        return math.inf
+
+    @cached_property
+    def mu(self) -> float:
+        """Rényi bounds never imply a tradeoff curve of Gaussian shape: infinity."""
+        return math.inf
+
+    def classical_epsilon_at(self, delta: float) -> float:
+        """Return min over α of ε(α) + log(1/δ)/(α-1), for comparison (N12.2)."""
+        delta = checks.real("delta", delta, at_least=0, at_most=1)
+        return conversion.classical_epsilon(self._values, conversion.ORDERS, delta)
+
+    def moment_delta_at(self, epsilon: float) -> float:
+        """Return min over λ of e^(λ(ε(λ+1) - ε)), the moments accountant (N11.2)."""
+        epsilon = checks.real("epsilon", epsilon, at_least=0)
+        exponent = (conversion.ORDERS - 1) * (self._known - epsilon)
+        return min(1.0, float(np.exp(np.minimum(exponent.min(), 0.0))))
+
+    def probability_bounds(self, probability: float) -> tuple[float, float]:
+        """Bound P(M(x) in S) when P(M(x') in S) is `probability` (N12.P1).
+
+        Example:
+            >>> low, high = RDP(lambda order: 0.01 * order).probability_bounds(0.1)
+            >>> f"{low:.4f} {high:.4f}"
+            '0.0615 0.1510'
+        """
+        p = checks.real("probability", probability, at_least=0, at_most=1)
+        if p == 0:
+            return 0.0, 0.0
+        a, r = conversion.ORDERS, self._known
+        with np.errstate(invalid="ignore"):
+            high = (a - 1) / a * (r + math.log(p))
+            low = -r + a / (a - 1) * math.log(p)
+        return float(np.exp(low.max())), min(1.0, float(up(np.exp(high.min()))))
+
+
+@final
+@dataclass(frozen=True)
+class OrderTable:
+    """Rényi bounds at finitely many orders, carried to all others soundly."""
+
+    orders: tuple[float, ...]
+    epsilons: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.orders) != len(self.epsilons) or not self.orders:
+            raise InvalidArgument("orders and epsilons must be lists of one length >= 1.")
+        if self.orders[0] <= 1 or any(np.diff(self.orders) <= 0):
+            raise InvalidArgument(f"orders must rise from above 1; got {self.orders}.")
+
+    def __call__(self, order: float) -> float:
+        """Return the bound at `order`."""
+        if order <= self.orders[0]:
+            return self.epsilons[0]
+        if order > self.orders[-1]:
+            return math.inf
+        a, e = np.array(self.orders), np.array(self.epsilons)
+        if np.any(a == order):
+            return float(e[a == order][0])
+        j = int(np.searchsorted(a, order))
+        share = (order - a[j - 1]) / (a[j] - a[j - 1])
+        chord = (1 - share) * (a[j - 1] - 1) * e[j - 1] + share * (a[j] - 1) * e[j]
+        return min(float(chord / (order - 1)), float(e[j]))
+
+
+def _finite_at_infinity(curve: RDP) -> bool:
+    try:
+        value: Any = curve.function(math.inf)
+        return bool(np.isfinite(float(value)))
+    except (ArithmeticError, ValueError):
+        return False

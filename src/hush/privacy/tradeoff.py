@@ -1,0 +1,109 @@
+"""f-differential privacy: the best type II error of a test, for each type I error."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from hush.errors import InvalidArgument
+from hush.privacy import polygon
+from hush.privacy.atoms import Atoms
+from hush.privacy.curve import Bracket, Curve, Direction
+from hush.privacy.rounding import Floats
+
+_ENDS = np.geomspace(1e-15, 1e-2, 160)
+_GRID = np.unique(
+    np.concatenate([[0.0], _ENDS, np.linspace(0.01, 0.99, 400), 1 - _ENDS, [1.0]])
+)
+# The values of a tradeoff function come rounded, and 1 - f keeps no more than this.
+_ROUNDING = 4e-16
+
+
+def check(f: Callable[[float], float]) -> Floats:
+    """Return f on a fine grid, or say which property of a tradeoff function fails.
+
+    Reference: [DRS22] Proposition 2.2 (N13.P1).
+    """
+
+    def refuse(what: str, at: float) -> InvalidArgument:
+        return InvalidArgument(
+            f"function is not a tradeoff function: {what} at alpha = {at:.6g}. It must be "
+            "convex, continuous, non-increasing and at most 1 - alpha on [0, 1]."
+        )
+
+    value = np.array([float(f(float(alpha))) for alpha in _GRID])
+    outside = np.isnan(value) | (value < -1e-15) | (value > 1 + 1e-15)
+    if outside.any():
+        raise refuse(f"it leaves [0, 1] ({value[outside][0]!r})", _GRID[outside][0])
+    over = value > 1 - _GRID + 1e-12
+    if over.any():
+        raise refuse("it exceeds 1 - alpha", _GRID[over][0])
+    rising = np.diff(value) > 1e-12
+    if rising.any():
+        raise refuse("it increases", _GRID[1:][rising][0])
+    step = np.diff(_GRID)
+    chord = (value[:-2] * step[1:] + value[2:] * step[:-1]) / (step[1:] + step[:-1])
+    bent = value[1:-1] > chord + 1e-12
+    if bent.any():
+        raise refuse("it is not convex", _GRID[1:-1][bent][0])
+    if value[0] - float(f(1e-300)) > 0.5:
+        raise refuse("it jumps", 0.0)
+    return np.clip(value, 0.0, 1.0)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Tradeoff(Curve):
+    """f-DP: no test of level α between neighbors has type II error below f(α).
+
+    Guarantee: T(M(x), M(x')) >= f for neighbors in either order, so max(f, f⁻¹) holds
+    as well, and that is what the curve answers with. Functions carry 1 - f to about
+    1e-15, so no δ below that is claimed.
+    Example:
+        >>> c = Tradeoff(lambda alpha: max(0.0, 1 - 2 * alpha, (1 - alpha) / 2))
+        >>> f"{c.delta_at(0):.4f} {c.epsilon_at(1e-9):.4f}"
+        '0.3333 0.6931'
+    Reference: [DRS22].
+    """
+
+    function: Callable[[float], float]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidArgument(f"function must be callable; got {self.function!r}.")
+        object.__setattr__(self, "_known", check(self.function))
+
+    def __repr__(self) -> str:
+        return f"Tradeoff({getattr(self.function, '__name__', 'function')})"
+
+    @cached_property
+    def atoms_above(self) -> Atoms:
+        """A finite pair with less type II error, symmetrised."""
+        value: Floats = getattr(self, "_known")  # noqa: B009 (set in __post_init__)
+        x, y = polygon.above(_GRID, np.minimum(1 - value + _ROUNDING, 1.0))
+        return polygon.atoms(polygon.lowest((x, y), polygon.mirrored((x, y))))
+
+    @cached_property
+    def atoms_below(self) -> Atoms:
+        """A finite pair with more type II error: chords lie above a convex f."""
+        value: Floats = getattr(self, "_known")  # noqa: B009 (set in __post_init__)
+        corners = polygon.hull(_GRID, np.maximum(1 - value - _ROUNDING, _GRID))
+        return polygon.atoms(polygon.lowest(corners, polygon.mirrored(corners)))
+
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:  # noqa: ARG002
+        """Bracket δ = 1 + f*(-e^ε) (N13.P9) between two polygons."""
+        high = self.atoms_above.hockey(epsilon) * (1 + 1e-12) + _ROUNDING
+        low = self.atoms_below.hockey(epsilon) * (1 - 1e-12) - _ROUNDING
+        zero = np.isinf(epsilon) & (getattr(self, "_known")[0] == 1.0)  # noqa: B009
+        return np.maximum(low, 0.0), np.where(zero, 0.0, np.minimum(high, 1.0))
+
+    def _tradeoff(self, alpha: float) -> float:
+        direct = float(self.function(alpha)) - _ROUNDING
+        x, y = self.atoms_above.power
+        return min(1 - alpha, max(0.0, direct, 1 - float(np.interp(alpha, x, y)) - 1e-15))
+
+    def symmetrized(self) -> "Tradeoff":
+        """Return max(f, f⁻¹) as a function of its own (N13.P2)."""
+        return Tradeoff(lambda alpha: float(self.tradeoff_at(alpha)))

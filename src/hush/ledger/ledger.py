@@ -224,7 +224,8 @@ class Ledger:
         if source.seeded and not self._opened.rehearsal:
             raise InsecureSource(
                 f"source={source!r} repeats its noise, and this ledger is for real "
-                "data. Leave source out, or rehearse in Ledger.open(..., rehearsal=True)."
+                "data. Leave source out, or rehearse in a ledger opened with "
+                "rehearsal=True."
             )
         plan = Plan.of(mechanism, query, version, notes)
         outline = frame(tuple(step.mechanism for step in plan.steps), plan.curve)
@@ -244,8 +245,8 @@ class Ledger:
             )
         raise DrawFailed(
             f"the draw under key {key!r} failed; its charge (entry "
-            f"{event.opening.seq}) stands, because why it failed may depend on the data. Check the query on "
-            "public data before trying again."
+            f"{event.opening.seq}) stands, because why it failed may depend on the "
+            "data. Check the query on public data before trying again."
         )
 
     def _draw(

@@ -13,7 +13,7 @@ from hush.ledger.account import amounts_text
 class Receipt:
     """Proof of one charge; public, like the release it belongs to.
 
-    Guarantee: `sequence` and `hash` are those of a durable entry of ledger `ledger`, which
+    Guarantee: `sequence` and `hash` are those of a durable entry of `ledger`, which
     commits to everything before it. Running times are not protected by hush; see the
     page on sharp edges.
     """

@@ -105,7 +105,8 @@ class Release:
     def interval(self, level: float = 0.95) -> Any:
         """Return bounds that hold the noiseless value with probability `level`.
 
-        For a batch, a tuple with one pair per step, each at that level by itself.
+        For an array they hold for all coordinates at once; for a batch there is one
+        pair per step, each at that level by itself.
         """
         if isinstance(self.values, tuple):
             pairs = zip(self.values, self.error, strict=True)
@@ -144,5 +145,7 @@ class Release:
 
 
 def _around(value: Any, law: Any, level: float) -> tuple[Any, Any]:
+    if isinstance(value, np.ndarray) and hasattr(law, "joint"):
+        law = law.joint(max(1, value.size))
     low, high = law.interval(level)
     return value - high, value - low

@@ -27,3 +27,15 @@ class LedgerError(HushError):
 
 class Unsupported(HushError):
     """A request is outside what hush can answer privately."""
+
+
+class KeyConflict(HushError):
+    """An idempotency key was used again for a different request; nothing was spent."""
+
+
+class DrawFailed(HushError):
+    """Computing an answer failed; its charge stands and nothing more is said."""
+
+
+class LockedOut(HushError):
+    """Too many draws failed; an administrator has to look before the next one."""

@@ -10,11 +10,8 @@ from servers import java_home, postgres
 
 
 @pytest.mark.xdist_group("postgres")
-def test_postgres_starts_and_answers(tmp_path):
-    with (
-        postgres(tmp_path / "data") as address,
-        psycopg.connect(address) as connection,
-    ):
+def test_postgres_starts_and_answers():
+    with postgres() as address, psycopg.connect(address) as connection:
         assert connection.execute("SELECT 6 * 7").fetchone() == (42,)
 
 

@@ -1,0 +1,20 @@
+"""Budgets that cannot be overspent, lost or forged."""
+
+from hush.ledger.account import Left, Remaining
+from hush.ledger.budget import Budget
+from hush.ledger.history import Record
+from hush.ledger.ledger import Ledger
+from hush.ledger.receipt import Receipt
+from hush.ledger.release import Release
+from hush.ledger.verdict import Verdict
+
+__all__ = [
+    "Budget",
+    "Ledger",
+    "Left",
+    "Receipt",
+    "Record",
+    "Release",
+    "Remaining",
+    "Verdict",
+]

@@ -1,0 +1,203 @@
+"""Who pays: the data set, the people in it, the analyst who asks.
+
+An account is named "dataset:visits", "unit:patients" or "analyst:ana". A charge goes to
+every account of its scope or to none of them.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+from hush.errors import InvalidArgument
+from hush.ledger.budget import Budget, Units, below, promise, root
+from hush.ledger.cost import Grid
+
+if TYPE_CHECKING:
+    from hush.privacy.curve import Curve
+
+KINDS = ("analyst", "dataset", "unit")
+
+
+def account(kind: str, name: str) -> str:
+    """Return the full name of an account."""
+    if kind not in KINDS:
+        raise InvalidArgument(f"an account is one of {', '.join(KINDS)}; got {kind!r}.")
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise InvalidArgument(
+            f"{kind} must be a printable, non-empty name; got {name!r}."
+        )
+    return f"{kind}:{name}"
+
+
+def readable(name: str) -> str:
+    """Return the name of an account as people say it."""
+    kind, _, rest = name.partition(":")
+    return f"{kind} {rest!r}"
+
+
+@final
+@dataclass(frozen=True)
+class Balance:
+    """What one account has and has spent, in grains."""
+
+    name: str
+    grid: Grid
+    limit: Units
+    spent: Units
+
+    @property
+    def left(self) -> Units:
+        """Grains that may still be spent."""
+        return self.limit[0] - self.spent[0], self.limit[1] - self.spent[1]
+
+
+@final
+@dataclass(frozen=True)
+class Left:
+    """What is left in one account, in its own notion; `curve` says it in all others.
+
+    Guarantee: the numbers are limits of the filter for what is still to come. They are
+    conversions of the budget; the sum of what happened to be run is never converted.
+    """
+
+    account: str
+    notion: str
+    limits: tuple[Fraction, Fraction]
+    spent_exact: tuple[Fraction, Fraction]
+
+    @classmethod
+    def of(cls, balance: Balance) -> "Left":
+        """Return a balance in exact amounts."""
+        grid = balance.grid
+        limits, spent = grid.amounts(balance.limit), grid.amounts(balance.spent)
+        return cls(balance.name, grid.notion, limits, spent)
+
+    @property
+    def left_exact(self) -> tuple[Fraction, Fraction]:
+        """What is left: (ε, δ), (ρ, 0) or (μ², 0)."""
+        (a, b), (c, d) = self.limits, self.spent_exact
+        return a - c, b - d
+
+    def _own(self, notion: str, amounts: tuple[Fraction, Fraction]) -> float | None:
+        if notion != self.notion:
+            return None
+        if notion == "mu":
+            return below(root(amounts[0]) * (1 - Fraction(1, 2**58)))
+        return below(amounts[0])
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε left, in an account of ε; None in others."""
+        return self._own("epsilon", self.left_exact)
+
+    @property
+    def delta(self) -> float | None:
+        """δ left, in an account of ε; None in others."""
+        return below(self.left_exact[1]) if self.notion == "epsilon" else None
+
+    @property
+    def rho(self) -> float | None:
+        """ρ left, in an account of ρ; None in others."""
+        return self._own("rho", self.left_exact)
+
+    @property
+    def mu(self) -> float | None:
+        """μ left (the root of what is left of μ²), in an account of μ."""
+        return self._own("mu", self.left_exact)
+
+    @property
+    def curve(self) -> "Curve":
+        """What all future releases together may cost, in every notion."""
+        return promise(self.notion, *self.left_exact)
+
+    @property
+    def total(self) -> "Curve":
+        """What all releases ever, past and future, may cost: the budget's promise."""
+        return promise(self.notion, *self.limits)
+
+    def __str__(self) -> str:
+        return (
+            f"{readable(self.account)}: "
+            f"{amounts_text(self.notion, self.left_exact)} left of "
+            f"{amounts_text(self.notion, self.limits)}"
+        )
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):.12g}"
+
+
+def amounts_text(notion: str, amounts: tuple[Fraction, Fraction]) -> str:
+    """Return exact amounts as people say them."""
+    first, second = amounts
+    text = f"{notion} {_number(root(first) if notion == 'mu' else first)}"
+    return f"{text}, delta {_number(second)}" if second else text
+
+
+def shortfall(balance: Balance, units: Units, what: str) -> str:
+    """Return the sentence of a refused charge: what it needs and what is left."""
+    grid = balance.grid
+    needs = amounts_text(grid.notion, grid.amounts(units))
+    left, limit = grid.amounts(balance.left), grid.amounts(balance.limit)
+    if grid.notion == "epsilon" and units[1] and not left[1]:
+        has = f"{amounts_text(grid.notion, left)}, delta 0"
+    else:
+        has = amounts_text(grid.notion, left)
+    squares = " (squares of mu add up)" if grid.notion == "mu" else ""
+    return (
+        f"{what} needs {needs} of {readable(balance.name)}; {has} of "
+        f"{amounts_text(grid.notion, limit)} is left{squares}. Nothing was "
+        "spent. Use more noise, or have the budget raised."
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Remaining:
+    """What is left in every account that a charge would go to.
+
+    A number is the smallest over the accounts of its notion, None where there is none.
+
+    Example:
+        >>> from hush.ledger import Budget, Ledger
+        >>> print(Ledger.open("memory://", budget=Budget(epsilon=1)).remaining())
+        dataset 'default': epsilon 1 left of epsilon 1
+    """
+
+    accounts: tuple[Left, ...]
+
+    def _least(self, name: str) -> float | None:
+        found = [getattr(each, name) for each in self.accounts]
+        return min((value for value in found if value is not None), default=None)
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε that a single charge may still take."""
+        return self._least("epsilon")
+
+    @property
+    def delta(self) -> float | None:
+        """δ that a single charge may still take."""
+        return self._least("delta")
+
+    @property
+    def rho(self) -> float | None:
+        """ρ that a single charge may still take."""
+        return self._least("rho")
+
+    @property
+    def mu(self) -> float | None:
+        """μ that a single charge may still take."""
+        return self._least("mu")
+
+    def __getitem__(self, name: str) -> Left:
+        for each in self.accounts:
+            if each.account == name:
+                return each
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        return "\n".join(str(each) for each in self.accounts)
+
+
+__all__ = ["Balance", "Budget", "Left", "Remaining", "account", "readable", "shortfall"]

@@ -1,0 +1,103 @@
+"""Opening, raising and tying accounts, inside one transaction."""
+
+from hush.errors import InvalidArgument, LedgerError
+from hush.ledger.account import Balance, account, readable
+from hush.ledger.budget import MOST, Budget, Units, grains_down
+from hush.ledger.cost import Grid
+from hush.ledger.entry import Entry, Kind, canonical
+from hush.ledger.protocol import everyone
+from hush.ledger.stores.base import Transaction
+
+
+def one(**named: str | None) -> str:
+    """Return the one account that was named."""
+    found = [account(kind, name) for kind, name in named.items() if name is not None]
+    if len(found) != 1:
+        raise InvalidArgument(
+            f"name one account: dataset=, unit= or analyst=; got {len(found)}."
+        )
+    return found[0]
+
+
+def _limit(grid: Grid, budget: Budget) -> Units:
+    first, second = budget.limits
+    limit = (grains_down(first, grid.powers[0]), grains_down(second, grid.powers[1]))
+    if max(limit) > MOST:
+        raise InvalidArgument(
+            f"{budget!r} is more than a million times the account's first budget; open "
+            "a new account for it."
+        )
+    return limit
+
+
+def _write(transaction: Transaction, name: str, grid: Grid, limit: Units) -> Entry:
+    body = {
+        "notion": grid.notion,
+        "powers": grid.powers,
+        "delta": str(grid.delta),
+        "limit": limit,
+    }
+    seq = str(transaction.head()[0] + 1)
+    return transaction.append(Kind.GRANT, name, seq, canonical(body))
+
+
+def grant(transaction: Transaction, name: str, budget: Budget) -> None:
+    """Open an account, or find that it has this budget already."""
+    balance = transaction.balance(name)
+    if balance is None:
+        grid = Grid.of(budget)
+        limit = _limit(grid, budget)
+        transaction.open_account(name, grid, limit)
+        _write(transaction, name, grid, limit)
+    elif balance.grid.notion != budget.notion or balance.limit != _limit(
+        balance.grid, budget
+    ):
+        raise InvalidArgument(
+            f"{readable(name)} has another budget on record; got {budget!r}. Leave "
+            "budget out to go on with it, or use raise_budget to enlarge it."
+        )
+
+
+def increase(transaction: Transaction, name: str, budget: Budget) -> Entry:
+    """Replace a limit by a larger one."""
+    balance = _known(transaction, name)
+    limit = _limit(balance.grid, budget)
+    old = balance.limit
+    smaller = limit[0] < old[0] or limit[1] < old[1]
+    if balance.grid.notion != budget.notion or smaller:
+        raise InvalidArgument(
+            f"the budget of {readable(name)} can only be raised, in its own notion "
+            f"{balance.grid.notion}; got {budget!r}."
+        )
+    transaction.raise_limit(name, limit)
+    return _write(transaction, name, balance.grid, limit)
+
+
+def link(
+    transaction: Transaction, dataset: str, unit: str, budget: Budget | None
+) -> None:
+    """Tie a data set to the account of its people, opening that if it is new."""
+    data, people = account("dataset", dataset), account("unit", unit)
+    if transaction.balance(people) is None:
+        if budget is None:
+            raise InvalidArgument(
+                f"{readable(people)} has no account yet. Pass a budget for it."
+            )
+        grant(transaction, people, budget)
+    if people not in transaction.links(data):
+        transaction.append(Kind.LINK, data, people, "{}")
+
+
+def _known(transaction: Transaction, name: str) -> Balance:
+    balance = transaction.balance(name)
+    if balance is None:
+        raise LedgerError(
+            f"{readable(name)} has no account in this ledger. Open it with "
+            "Ledger.open(..., budget=...) or ledger.grant(...)."
+        )
+    return balance
+
+
+def payers(transaction: Transaction, names: tuple[str, ...]) -> tuple[Balance, ...]:
+    """Return the accounts of a charge, the people of its data sets included."""
+    return tuple(_known(transaction, each) for each in everyone(transaction, names))

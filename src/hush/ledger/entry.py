@@ -1,0 +1,89 @@
+"""One line of the history, chained to the line before it by SHA-256."""
+
+import datetime
+import hashlib
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, final
+
+GENESIS = "0" * 64
+
+
+class Kind(StrEnum):
+    """What an entry records."""
+
+    GENESIS = "genesis"  # the ledger begins
+    GRANT = "grant"  # an account is opened, or its limit raised
+    LINK = "link"  # a data set is tied to the people it speaks of
+    CHARGE = "charge"  # spent, with nothing to draw
+    RESERVE = "reserve"  # spent; the draw may begin at once
+    HOLD = "hold"  # spent; the draw has not begun and may still be given up
+    START = "start"  # the draw of a held charge begins
+    SEAL = "seal"  # the answer
+    FAIL = "fail"  # the draw raised; the charge stands
+    VOID = "void"  # a held charge was given back by an administrator
+    UNLOCK = "unlock"  # failures up to here no longer count
+
+
+OPENING = (Kind.CHARGE, Kind.RESERVE, Kind.HOLD)
+CLOSING = (Kind.SEAL, Kind.FAIL, Kind.VOID)
+
+
+def canonical(value: Any) -> str:
+    """Return the one JSON text of a value: sorted keys, no spaces, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True
+    )
+
+
+def now() -> str:
+    """Return the wall time, for people to read; nothing is decided by it."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One immutable line of the history.
+
+    Guarantee: `hash` binds this line and, through `prev`, every line before it.
+    """
+
+    seq: int
+    kind: Kind
+    scope: str
+    key: str
+    at: str
+    body: str
+    prev: str
+    hash: str
+
+    @classmethod
+    def after(
+        cls, head: "tuple[int, str]", kind: Kind, scope: str, key: str, body: str
+    ) -> "Entry":
+        """Return the entry that follows `head`, a (sequence, hash) pair."""
+        seq, prev, at = head[0] + 1, head[1], now()
+        hash = digest(seq, kind, scope, key, at, body, prev)
+        return cls(seq, kind, scope, key, at, body, prev, hash)
+
+    @property
+    def content(self) -> Any:
+        """The body as values."""
+        return json.loads(self.body)
+
+    def sound(self) -> bool:
+        """Whether the stored hash is that of the stored line."""
+        found = digest(
+            self.seq, self.kind, self.scope, self.key, self.at, self.body, self.prev
+        )
+        return found == self.hash
+
+
+def digest(
+    seq: int, kind: str, scope: str, key: str, at: str, body: str, prev: str
+) -> str:
+    """Return the hash of a line; JSON keeps the fields apart."""
+    text = canonical([seq, str(kind), scope, key, at, body, prev])
+    return hashlib.sha256(text.encode()).hexdigest()

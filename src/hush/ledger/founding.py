@@ -1,0 +1,131 @@
+"""How a ledger begins, and how an existing one is recognised when it is opened."""
+
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from hush.errors import InvalidArgument, LedgerError
+from hush.ledger.anchor import Anchor
+from hush.ledger.entry import Entry, Kind, canonical
+from hush.ledger.stores import Store, open_store
+from hush.ledger.stores.base import Transaction
+from hush.ledger.verdict import Verdict, verify
+
+AUTO = "auto"
+
+
+@final
+@dataclass(frozen=True)
+class Opened:
+    """A store whose identity is known and whose history was read."""
+
+    store: Store
+    anchor: Anchor | None
+    identity: str
+    rehearsal: bool
+
+
+def _first(transaction: Transaction) -> Entry | None:
+    return next(iter(transaction.entries()), None)
+
+
+def _anchor_path(url: str, anchor: str | os.PathLike[str] | None) -> Path | None:
+    if anchor is None:
+        return None
+    if anchor != AUTO:
+        return Path(anchor)
+    if url.startswith("sqlite:///"):
+        return Path(url.removeprefix("sqlite:///") + ".anchor")
+    return None
+
+
+def _anchor(
+    path: Path | None, genesis: Entry | None, secret: bytes | None, *, renew: bool
+) -> Anchor | None:
+    known = genesis.content if genesis is not None else None
+    if path is None:
+        if known is not None and known["anchored"] and not renew:
+            raise LedgerError(
+                "this ledger has an anchor, and was opened without it. Name the file "
+                "with anchor=..., or give the anchor up with renew_anchor=True."
+            )
+        if secret is not None:
+            raise InvalidArgument("secret seals an anchor; name one with anchor=...")
+        return None
+    if known is not None and known["anchored"] and not path.exists() and not renew:
+        raise LedgerError(
+            f"the anchor {str(path)!r} of this ledger is gone, so an older copy could "
+            "not be told from the real one. Put it back, or start a new one with "
+            "renew_anchor=True."
+        )
+    return Anchor(path, secret, None if known is None else known["ledger"])
+
+
+def _begin(
+    transaction: Transaction, anchor: Anchor | None, *, rehearsal: bool
+) -> Entry:
+    found = _first(transaction)
+    if found is not None:  # another process was first
+        return found
+    if anchor is not None and next(anchor.lines(), None) is not None:
+        raise LedgerError(
+            f"the ledger is empty, but its anchor {str(anchor.path)!r} remembers "
+            "entries: the ledger was deleted or replaced. Restore it; a budget does "
+            "not start again. For new data, name a new ledger and a new anchor."
+        )
+    body = {
+        "format": 1,
+        "ledger": secrets.token_hex(16) if anchor is None else anchor.ledger,
+        "rehearsal": rehearsal,
+        "anchored": anchor is not None,
+    }
+    return transaction.append(Kind.GENESIS, "", "", canonical(body))
+
+
+def check(store: Store, anchor: Anchor | None) -> Verdict:
+    """Verify a store against its anchor."""
+    lines = None if anchor is None else list(anchor.lines())
+    return store.read(lambda transaction: verify(transaction, lines))
+
+
+def found(
+    url: str,
+    *,
+    rehearsal: bool,
+    anchor: str | os.PathLike[str] | None,
+    secret: bytes | None,
+    renew_anchor: bool,
+    checked: bool,
+) -> Opened:
+    """Open or begin the ledger at `url`; refuse one that is not whole."""
+    store = open_store(url)
+    try:
+        genesis = store.read(_first)
+        path = _anchor_path(url, anchor)
+        held = _anchor(path, genesis, secret, renew=renew_anchor)
+        if genesis is None:
+            genesis = store.run(lambda t: _begin(t, held, rehearsal=rehearsal))
+        facts = json.loads(genesis.body)
+        if held is not None and held.ledger != facts["ledger"]:
+            raise LedgerError(
+                f"the anchor {str(held.path)!r} belongs to another ledger. Name the "
+                "one that was written with this ledger."
+            )
+        if facts["rehearsal"] != rehearsal:
+            kind = "a rehearsal" if facts["rehearsal"] else "for real data"
+            raise LedgerError(
+                f"this ledger is {kind} and stays so; it was opened with "
+                f"rehearsal={rehearsal}. Open it with rehearsal={not rehearsal}."
+            )
+        if checked and not (verdict := check(store, held)):
+            raise LedgerError(
+                f"the ledger is not whole: {verdict}. Nothing is released from it; "
+                "restore the newest copy, and look at who could write to it."
+            )
+        return Opened(store, held, facts["ledger"], rehearsal)
+    except BaseException:
+        store.close()
+        raise

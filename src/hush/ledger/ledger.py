@@ -1,0 +1,406 @@
+"""The ledger: a budget that cannot be overspent, lost or forged."""
+
+import copy
+import os
+import secrets
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, final
+
+from hush.errors import DrawFailed, InsecureSource, InvalidArgument, LedgerError
+from hush.ledger import accounts, protocol
+from hush.ledger.account import Left, Remaining, account
+from hush.ledger.budget import Budget
+from hush.ledger.cost import Grid
+from hush.ledger.entry import Entry, Kind, canonical
+from hush.ledger.founding import AUTO, Opened, check, found
+from hush.ledger.history import Record, records
+from hush.ledger.plan import Plan, Spend
+from hush.ledger.receipt import Receipt
+from hush.ledger.release import Release, frame
+from hush.ledger.steps import at
+from hush.ledger.verdict import Verdict
+from hush.noise.source import SECURE, Source
+
+if TYPE_CHECKING:
+    from hush.privacy.curve import Curve
+
+_FAILURE = canonical({"error": "query_failed"})  # the same for every cause
+
+
+def _library() -> str:
+    from hush import __version__
+
+    return __version__
+
+
+@final
+class Ledger:
+    """Accounts, charges and answers in one durable, append-only history.
+
+    Guarantee: (1) no answer leaves without a durable charge before it; (2) no account
+    is ever overspent, by any number of processes; (3) one charge releases one draw;
+    (4) a crash loses no budget: the same key resumes; (5) history cannot be changed
+    unnoticed; (6) a cost is exact and depends on the plan alone.
+
+    Example:
+        >>> from hush.privacy.pure import Pure
+        >>> ledger = Ledger.open("memory://", budget=Budget(epsilon=1))
+        >>> receipt = ledger.charge(Pure(epsilon=0.25))
+        >>> ledger.remaining().epsilon
+        0.75
+
+    Reference: [RRUV16]; [HVZ23]; [FZ21].
+    """
+
+    def __init__(
+        self, opened: Opened, payers: tuple[str, ...], lockout: int | None
+    ) -> None:
+        self._opened = opened
+        self._store = opened.store
+        self._payers = tuple(sorted(payers))
+        self._lockout = lockout
+        self._grids: dict[str, Grid] = {}
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        *,
+        budget: Budget | None = None,
+        dataset: str = "default",
+        unit: str | None = None,
+        analyst: str | None = None,
+        rehearsal: bool = False,
+        lockout: int | None = None,
+        anchor: str | os.PathLike[str] | None = AUTO,
+        secret: bytes | None = None,
+        renew_anchor: bool = False,
+        check: bool = True,
+    ) -> "Ledger":
+        """Open "sqlite:///budget.db", "postgresql://..." or "memory://".
+
+        `budget` opens the account of `dataset` (and of `unit`, the people in it) where
+        it does not exist; it must agree with what is on record. `rehearsal` admits
+        seeded noise, for ever and only in this ledger. After `lockout` failed draws a
+        data set and analyst must be unlocked. `anchor` is a second file that detects
+        an old copy (beside an SQLite file by default), sealed with `secret`.
+        """
+        opened = found(
+            url,
+            rehearsal=rehearsal,
+            anchor=anchor,
+            secret=secret,
+            renew_anchor=renew_anchor,
+            checked=check,
+        )
+        names = [account("dataset", dataset)]
+        if analyst is not None:
+            names.append(account("analyst", analyst))
+        ledger = cls(opened, tuple(names), lockout)
+        try:
+            if unit is not None:
+                ledger.link(dataset, unit, budget)
+            if budget is not None:
+                ledger.grant(budget, dataset=dataset)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def on(self, *, dataset: str | None = None, analyst: str | None = None) -> "Ledger":
+        """Return this ledger, charging another data set or another analyst."""
+        names = {name.partition(":")[0]: name for name in self._payers}
+        if dataset is not None:
+            names["dataset"] = account("dataset", dataset)
+        if analyst is not None:
+            names["analyst"] = account("analyst", analyst)
+        other = copy.copy(self)
+        other._payers, other._grids = tuple(sorted(names.values())), {}
+        return other
+
+    # -- accounts ------------------------------------------------------------------
+
+    def grant(
+        self,
+        budget: Budget,
+        *,
+        dataset: str | None = None,
+        unit: str | None = None,
+        analyst: str | None = None,
+    ) -> None:
+        """Open an account with a budget; harmless when it has that budget already."""
+        name = accounts.one(dataset=dataset, unit=unit, analyst=analyst)
+        self._store.run(lambda t: accounts.grant(t, name, budget))
+
+    def raise_budget(
+        self,
+        budget: Budget,
+        *,
+        dataset: str | None = None,
+        unit: str | None = None,
+        analyst: str | None = None,
+    ) -> None:
+        """Replace an account's budget by a larger one of its notion (for admins)."""
+        name = accounts.one(dataset=dataset, unit=unit, analyst=analyst)
+        self._anchored(self._store.run(lambda t: accounts.increase(t, name, budget)))
+
+    def link(self, dataset: str, unit: str, budget: Budget | None = None) -> None:
+        """Tie a data set to the people it speaks of: every charge goes to both.
+
+        Data sets of one `unit` share its account, whatever they are called.
+        """
+        self._store.run(lambda t: accounts.link(t, dataset, unit, budget))
+        self._grids.clear()
+
+    def remaining(self) -> Remaining:
+        """Return what is left in every account that a charge would go to."""
+        balances = self._store.read(lambda t: accounts.payers(t, self._payers))
+        return Remaining(tuple(map(Left.of, balances)))
+
+    # -- charges and releases ---------------------------------------------------------
+
+    def charge(
+        self,
+        what: Any,
+        sensitivity: Any = None,
+        *,
+        key: str | None = None,
+        delta: float | None = None,
+        version: str = "",
+        notes: Mapping[str, Any] | None = None,
+    ) -> Receipt:
+        """Charge a curve, or a mechanism at a sensitivity, that is run elsewhere.
+
+        `delta` says at which δ an account of ε reads the curve. Without it: 0 where
+        the curve is pure, its own δ where it has one, else a hundredth of the budget's.
+        """
+        curve: Curve = what
+        if not hasattr(what, "epsilon_at"):
+            curve = what.curve() if sensitivity is None else what.curve(sensitivity)
+        spend = Spend(curve, repr(what), version, dict(notes or {}))
+        key = _key(key)
+        event = self._reserve(spend, key, delta, Kind.CHARGE)
+        self._anchored(event.opening)
+        return self._receipt(event.opening, seeded=False)
+
+    def hold(
+        self,
+        mechanism: Any,
+        query: Any,
+        *,
+        key: str | None = None,
+        delta: float | None = None,
+        version: str = "",
+        notes: Mapping[str, Any] | None = None,
+    ) -> Receipt:
+        """Charge now for a release to be drawn later under the same key, or voided."""
+        plan = Plan.of(mechanism, query, version, notes)
+        event = self._reserve(plan, _key(key), delta, Kind.HOLD)
+        self._anchored(event.opening)
+        return self._receipt(event.opening, seeded=False)
+
+    def release(
+        self,
+        mechanism: Any,
+        query: Any,
+        data: Any,
+        key: str | None = None,
+        source: Source = SECURE,
+        *,
+        delta: float | None = None,
+        version: str = "",
+        notes: Mapping[str, Any] | None = None,
+    ) -> Release:
+        """Charge, then draw, then store, then show.
+
+        Two lists make a batch: declared together, composed tightly, charged as one
+        event. The same `key` again returns the same bytes for free; after a crash it
+        resumes. `version` names the data, so that a key does not outlive it.
+
+        Guarantee: data is read after the charge is durable, never if it does not fit.
+        A draw that raises says nothing but `DrawFailed`, and its charge stands.
+        """
+        if source.seeded and not self._opened.rehearsal:
+            raise InsecureSource(
+                f"source={source!r} repeats its noise, and this ledger is for real "
+                "data. Leave source out, or rehearse in a ledger opened with "
+                "rehearsal=True."
+            )
+        plan = Plan.of(mechanism, query, version, notes)
+        outline = frame(tuple(step.mechanism for step in plan.steps), plan.curve)
+        key = _key(key)
+        at("reserve")
+        event = self._reserve(plan, key, delta, Kind.RESERVE)
+        at("reserved")
+        closing = event.closing
+        if closing is None:
+            closing = self._draw(plan, outline, event.opening, data, source)
+        self._anchored(closing)
+        if closing.kind is Kind.SEAL:
+            return Release(closing.body)
+        if closing.kind is Kind.VOID:
+            raise LedgerError(
+                f"key {key!r} was voided (entry {closing.seq}). Use a new."
+            )
+        raise DrawFailed(
+            f"the draw under key {key!r} failed; its charge (entry "
+            f"{event.opening.seq}) stands, because why it failed may depend on the "
+            "data. Check the query on public data before trying again."
+        )
+
+    def _draw(
+        self, plan: Plan, outline: Any, opening: Entry, data: Any, source: Source
+    ) -> Entry:
+        kind, answer = Kind.FAIL, _FAILURE
+        receipt = self._receipt(opening, seeded=source.seeded)
+        at("draw")
+        try:
+            answer = Release.make(plan.draw(data, source), receipt, outline).text
+            kind = Kind.SEAL
+        except Exception:  # whatever it says may depend on the data
+            answer = _FAILURE
+        at("drawn")
+        scope, key = opening.scope, opening.key
+        at("seal")
+        sealed = self._store.run(
+            lambda t: protocol.seal(t, scope, key, kind, answer), "commit-seal"
+        )
+        at("sealed")
+        return sealed
+
+    def _reserve(
+        self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
+    ) -> protocol.Event:
+        for _ in range(8):
+            grids = self._payer_grids()
+            costs = {
+                name: grid.charge(plan.curve, delta) for name, grid in grids.items()
+            }
+            own = {name: costs[name] for name in self._payers}
+            request = protocol.Request(
+                payers=self._payers,
+                key=key,
+                digest=plan.digest(self._payers, own),
+                costs=costs,
+                grids={name: (g.notion, *g.powers) for name, g in grids.items()},
+                facts={**plan.facts, "library": _library()},
+                what=plan.what,
+            )
+            try:
+                return self._store.run(
+                    lambda t, r=request: protocol.reserve(t, r, kind, self._lockout),  # type: ignore[misc]
+                    "commit-reserve",
+                )
+            except protocol.Stale:
+                self._grids.clear()
+            except LedgerError as problem:
+                raise LedgerError(f"{problem} The key is {key!r}.") from None
+        raise LedgerError("the accounts keep changing; nothing was spent. Try again.")
+
+    def _payer_grids(self) -> dict[str, Grid]:
+        if not self._grids:
+            balances = self._store.read(lambda t: accounts.payers(t, self._payers))
+            self._grids = {each.name: each.grid for each in balances}
+        return self._grids
+
+    def _receipt(self, opening: Entry, *, seeded: bool) -> Receipt:
+        content = opening.content
+        cost, notions = {}, {}
+        for name, units in content["costs"].items():
+            notion, first, second = content["grids"][name]
+            notions[name] = notion
+            cost[name] = Grid.plain(notion, first, second).amounts((units[0], units[1]))
+        return Receipt(
+            ledger=self._opened.identity,
+            sequence=opening.seq,
+            hash=opening.hash,
+            key=opening.key,
+            cost=cost,
+            notions=notions,
+            seeded=seeded,
+            rehearsal=self._opened.rehearsal,
+            at=opening.at,
+            **content["facts"],
+        )
+
+    def _anchored(self, entry: Entry) -> None:
+        if self._opened.anchor is not None:
+            self._opened.anchor.record(entry.seq, entry.hash)
+        at("anchored")
+
+    # -- reading and administration ------------------------------------------------
+
+    def history(self) -> tuple[Record, ...]:
+        """Return every entry, oldest first."""
+        return records(self._store.read(lambda t: list(t.entries())))
+
+    def pending(self) -> tuple[Record, ...]:
+        """Return the charges without an answer: resume them with their keys."""
+        kinds = (Kind.RESERVE, Kind.HOLD)
+        waiting = ("reserved", "held")
+        return tuple(
+            each
+            for each in self.history()
+            if each.kind in kinds and each.state in waiting
+        )
+
+    def void(self, key: str, reason: str) -> None:
+        """Give back a charge made by `hold` whose draw never began (for admins)."""
+        if not reason:
+            raise InvalidArgument("reason must say why the charge is given back.")
+        scope = protocol.scope_of(self._payers)
+        self._anchored(self._store.run(lambda t: protocol.void(t, scope, key, reason)))
+
+    def unlock(self, reason: str) -> None:
+        """Forget the failures of this data set and analyst (for admins)."""
+        scope, body = protocol.scope_of(self._payers), canonical({"reason": reason})
+        self._anchored(
+            self._store.run(
+                lambda t: t.append(Kind.UNLOCK, scope, secrets.token_hex(8), body)
+            )
+        )
+
+    def verify(self) -> Verdict:
+        """Check every entry, sum and anchor; name the first entry that is wrong.
+
+        Example:
+            >>> print(Ledger.open("memory://").verify())
+            1 entries, whole
+        """
+        return check(self._store, self._opened.anchor)
+
+    def close(self) -> None:
+        """Let go of the store; the ledger itself stays where it is."""
+        self._store.close()
+        if self._opened.anchor is not None:
+            self._opened.anchor.close()
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._payers)
+        rehearsal = ", rehearsal=True" if self._opened.rehearsal else ""
+        return f"Ledger({self._store!r}, {names}{rehearsal})"
+
+
+def _key(key: str | None) -> str:
+    if key is None:
+        return secrets.token_hex(16)
+    if not isinstance(key, str) or not key.isprintable() or not 0 < len(key) <= 200:
+        raise InvalidArgument(
+            f"key must be 1 to 200 printable characters; got {key!r}."
+        )
+    return key
+
+
+__all__ = ["Ledger"]

@@ -1,0 +1,196 @@
+"""A plan: which mechanisms will answer which queries, known before data is read."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from hush.errors import InvalidArgument
+from hush.ledger.entry import canonical
+from hush.ledger.values import describe
+from hush.noise.source import Source
+
+if TYPE_CHECKING:
+    from hush.privacy.curve import Curve
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """One mechanism and the query it answers (None: the mechanism reads the data)."""
+
+    mechanism: Any
+    query: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("curve", "run"):
+            if not callable(getattr(self.mechanism, name, None)):
+                raise InvalidArgument(
+                    f"mechanism must have curve() and run(); got a "
+                    f"{type(self.mechanism).__name__}. Choose one of hush.mechanisms."
+                )
+        if self.query is not None and (
+            not callable(self.query) or not hasattr(self.query, "sensitivity")
+        ):
+            raise InvalidArgument(
+                f"query must be callable and state its sensitivity; got a "
+                f"{type(self.query).__name__}. Use a Query, or None for a mechanism "
+                "that reads the data itself."
+            )
+
+    @property
+    def sensitivity(self) -> Any:
+        """How far the query moves between neighbors; None without a query."""
+        return None if self.query is None else self.query.sensitivity
+
+    def curve(self) -> "Curve":
+        """Return the guarantee of this step, from public parameters alone."""
+        if self.query is None:
+            return self.mechanism.curve()  # type: ignore[no-any-return]
+        return self.mechanism.curve(self.sensitivity)  # type: ignore[no-any-return]
+
+    def draw(self, data: Any, source: Source) -> Any:
+        """Return the noisy answer: the only line of the ledger that touches data."""
+        value = data if self.query is None else self.query(data)
+        return self.mechanism.run(value, source=source)
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """Steps that are declared together and charged as one event.
+
+    Guarantee: the curve is the tight composition of the steps. It is valid because all
+    of them were fixed before the first answer.
+    """
+
+    steps: tuple[Step, ...]
+    batch: bool = False
+    version: str = ""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, mechanism: Any, query: Any, version: str, notes: Mapping[str, Any] | None
+    ) -> "Plan":
+        """Return the plan of one mechanism, or of two lists of equal length."""
+        extra = dict(notes or {})
+        if not isinstance(mechanism, (list, tuple)):
+            return cls((Step(mechanism, query),), version=version, notes=extra)
+        queries = (
+            query if isinstance(query, (list, tuple)) else [query] * len(mechanism)
+        )
+        if not mechanism or len(queries) != len(mechanism):
+            raise InvalidArgument(
+                f"a batch needs one query per mechanism; got {len(mechanism)} "
+                f"mechanisms and {len(queries)} queries."
+            )
+        steps = tuple(map(Step, mechanism, queries))
+        return cls(steps, batch=True, version=version, notes=extra)
+
+    @cached_property
+    def curve(self) -> "Curve":
+        """The guarantee of the whole plan."""
+        curves = [step.curve() for step in self.steps]
+        if len(curves) == 1:
+            return curves[0]
+        from hush.privacy.compose import compose
+
+        return compose(*curves)
+
+    def draw(self, data: Any, source: Source) -> Any:
+        """Return the answers: a tuple for a batch, the value itself otherwise."""
+        answers = tuple(step.draw(data, source) for step in self.steps)
+        return answers if self.batch else answers[0]
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What a receipt says about the plan."""
+        return {
+            "mechanism": self._join([_text(step.mechanism) for step in self.steps]),
+            "query": self._join([_text(step.query) for step in self.steps]),
+            "sensitivity": self._all("sensitivity"),
+            "unit": self._one("unit"),
+            "neighbors": self._one("neighbors"),
+            "bounds": self._all("bounds"),
+            "keys": self._one("keys"),
+            "version": self.version,
+            "notes": describe(self.notes),
+        }
+
+    @property
+    def what(self) -> str:
+        """The plan's name in messages."""
+        names = [type(step.mechanism).__name__ for step in self.steps]
+        return f"a batch of {len(names)}" if self.batch else names[0]
+
+    @staticmethod
+    def _join(texts: list[str]) -> str:
+        return "; ".join(texts)
+
+    def _all(self, name: str) -> Any:
+        found = [describe(getattr(step.query, name, None)) for step in self.steps]
+        return found if self.batch else found[0]
+
+    def _one(self, name: str) -> str:
+        if name in self.notes:
+            return str(self.notes[name])
+        found = {
+            str(value)
+            for step in self.steps
+            if (value := getattr(step.query, name, None)) is not None
+        }
+        if len(found) > 1 and name in ("unit", "neighbors"):
+            raise InvalidArgument(
+                f"one batch must have one {name}; got {sorted(found)}. A guarantee for "
+                "two of them cannot be added up: release them apart."
+            )
+        return ", ".join(sorted(found))
+
+    def digest(self, payers: Sequence[str], costs: Any) -> str:
+        """Return the hash that two equal requests share."""
+        text = canonical(
+            {
+                "steps": [
+                    [describe(step.mechanism), describe(step.query)]
+                    for step in self.steps
+                ],
+                "facts": self.facts,
+                "payers": list(payers),
+                "costs": costs,
+            }
+        )
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@final
+@dataclass(frozen=True)
+class Spend:
+    """A charge for something that hush does not draw itself."""
+
+    curve: "Curve"
+    what: str
+    version: str = ""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What a receipt says about the charge."""
+        return {
+            "mechanism": self.what,
+            "version": self.version,
+            "notes": describe(self.notes),
+        }
+
+    def digest(self, payers: Sequence[str], costs: Any) -> str:
+        """Return the hash that two equal requests share."""
+        text = canonical({"facts": self.facts, "payers": list(payers), "costs": costs})
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _text(thing: Any) -> str:
+    if thing is None:
+        return ""
+    text = repr(thing)
+    return type(thing).__name__ if " at 0x" in text else text

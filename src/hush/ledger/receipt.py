@@ -1,0 +1,65 @@
+"""A receipt: what was paid, for what, and where the ledger says so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import Any, final
+
+from hush.ledger.account import amounts_text
+
+
+@final
+@dataclass(frozen=True)
+class Receipt:
+    """Proof of one charge; public, like the release it belongs to.
+
+    Guarantee: `sequence` and `hash` are those of a durable entry of `ledger`, which
+    commits to everything before it. Running times are not protected by hush; see the
+    page on sharp edges.
+    """
+
+    ledger: str  # the ledger's identity
+    sequence: int
+    hash: str
+    key: str
+    cost: Mapping[str, tuple[Fraction, Fraction]]  # account -> (ε, δ), (ρ, 0), (μ², 0)
+    notions: Mapping[str, str]  # account -> what its numbers are
+    mechanism: str = ""
+    query: str = ""
+    sensitivity: Any = None
+    unit: str = ""
+    neighbors: str = ""
+    bounds: Any = None
+    keys: str = ""  # where group keys come from: "public", "private", or no groups
+    version: str = ""  # of the data
+    library: str = ""
+    seeded: bool = False
+    rehearsal: bool = False
+    at: str = ""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        paid = "; ".join(
+            f"{name} {amounts_text(self.notions[name], amount)}"
+            for name, amount in sorted(self.cost.items())
+        )
+        return f"entry {self.sequence} ({self.hash[:12]}…): {paid}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as JSON types."""
+        shown = {each.name: getattr(self, each.name) for each in fields(self)}
+        shown["cost"] = {name: list(map(str, pair)) for name, pair in self.cost.items()}
+        shown["notions"] = dict(self.notions)
+        shown["notes"] = dict(self.notes)
+        return shown
+
+    @classmethod
+    def from_dict(cls, shown: Mapping[str, Any]) -> "Receipt":
+        """Return the receipt that `to_dict` wrote."""
+        known = {each.name for each in fields(cls)}
+        values = {name: value for name, value in shown.items() if name in known}
+        cost = {
+            name: (Fraction(pair[0]), Fraction(pair[1]))
+            for name, pair in shown["cost"].items()
+        }
+        return cls(**{**values, "cost": cost})

@@ -1,0 +1,151 @@
+"""A release: what came out, how wrong it is, what it cost, and a receipt."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hush.errors import NoBound
+from hush.ledger.entry import canonical
+from hush.ledger.frozen import freeze, thaw
+from hush.ledger.receipt import Receipt
+from hush.ledger.values import decode, encode
+
+if TYPE_CHECKING:
+    from hush.privacy.curve import Curve
+
+
+def frame(mechanisms: tuple[Any, ...], curve: "Curve") -> dict[str, Any]:
+    """Return the part of a release that is known before data is read."""
+    return {
+        "hush": "release",
+        "format": 1,
+        "mechanisms": [freeze(each) for each in mechanisms],
+        "curve": json.loads(curve.to_json()),
+    }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Noisy values with their error law, curve, cost and receipt; public for ever.
+
+    Guarantee: holds no raw data and no way back to it. It is a fixed text: reading,
+    printing, plotting or storing it draws nothing and costs nothing.
+    """
+
+    text: str
+
+    @classmethod
+    def make(
+        cls,
+        values: Any,
+        receipt: Receipt,
+        frame: Mapping[str, Any],
+    ) -> "Release":
+        """Return the release of `values` in a `frame`; only JSON types are kept."""
+        shown = {**frame, "values": encode(values), "receipt": receipt.to_dict()}
+        return cls(canonical(shown))
+
+    @cached_property
+    def _shown(self) -> dict[str, Any]:
+        return json.loads(self.text)  # type: ignore[no-any-return]
+
+    @cached_property
+    def values(self) -> Any:
+        """The noisy values: a number, an array, a dict; a tuple for a batch."""
+        found = decode(self._shown["values"])
+        if isinstance(found, np.ndarray):
+            found.setflags(write=False)
+        return found
+
+    @cached_property
+    def receipt(self) -> Receipt:
+        """What was paid, for what, and where the ledger says so."""
+        return Receipt.from_dict(self._shown["receipt"])
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be repeated: then this was a rehearsal."""
+        return self.receipt.seeded
+
+    @cached_property
+    def curve(self) -> "Curve":
+        """The guarantee of this release alone."""
+        from hush.privacy.curve import Curve
+
+        return Curve.from_json(canonical(self._shown["curve"]))
+
+    @property
+    def cost(self) -> Mapping[str, tuple[Fraction, Fraction]]:
+        """What each account paid: (ε, δ), (ρ, 0) or (μ², 0), exactly."""
+        return self.receipt.cost
+
+    @cached_property
+    def mechanisms(self) -> tuple[Any, ...]:
+        """The mechanisms that ran, one per step."""
+        found = self._shown["mechanisms"]
+        if any(each is None for each in found):
+            raise NoBound(
+                "this release was made by a mechanism that cannot be written down, so "
+                f"its error law is unknown here. It was {self.receipt.mechanism}."
+            )
+        return tuple(thaw(each) for each in found)
+
+    @cached_property
+    def error(self) -> Any:
+        """The law of released minus true value; a tuple for a batch."""
+        laws = tuple(each.error for each in self.mechanisms)
+        return laws if isinstance(self.values, tuple) else laws[0]
+
+    def interval(self, level: float = 0.95) -> Any:
+        """Return bounds that hold the noiseless value with probability `level`.
+
+        For an array they hold for all coordinates at once; for a batch there is one
+        pair per step, each at that level by itself.
+        """
+        if isinstance(self.values, tuple):
+            pairs = zip(self.values, self.error, strict=True)
+            return tuple(_around(value, law, level) for value, law in pairs)
+        return _around(self.values, self.error, level)
+
+    def to_json(self) -> str:
+        """Return the release as JSON text, the same every time."""
+        return self.text
+
+    @classmethod
+    def from_json(cls, text: str) -> "Release":
+        """Return the release that `to_json` wrote."""
+        return cls(canonical(json.loads(text)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Release) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        from hush.ledger.show import line
+
+        return line(self)
+
+    def __rich__(self) -> Any:
+        from hush.ledger.show import table
+
+        return table(self)
+
+    def _repr_html_(self) -> str:
+        from hush.ledger.show import html
+
+        return html(self)
+
+
+def _around(value: Any, law: Any, level: float) -> tuple[Any, Any]:
+    if isinstance(value, np.ndarray) and hasattr(law, "joint"):
+        law = law.joint(max(1, value.size))
+    low, high = law.interval(level)
+    return value - high, value - low

@@ -1,0 +1,155 @@
+"""A ledger in PostgreSQL, for several machines."""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from hush.errors import HushError, LedgerError
+from hush.ledger.steps import at
+from hush.ledger.stores import schema
+from hush.ledger.stores.base import Result, Store, Transaction
+
+_LOCK = 0x6875736C65646765  # names the chain among a database's advisory locks
+_TRIES = 12
+
+# remote_apply equals a local flush where there are no synchronous replicas.
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED; "
+    "SET LOCAL synchronous_commit = remote_apply; "
+    f"SELECT pg_advisory_xact_lock({_LOCK})"
+)
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+_inherited: list[Any] = []
+
+
+@final
+class Postgres(Store):
+    """A ledger in the tables `hush_entry` and `hush_account` of a database.
+
+    Guarantee: the budget rests on one conditional UPDATE and a CHECK, not on an
+    isolation level; a lost connection or a deadlock is tried again with the same key.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise LedgerError(
+                "a postgresql:// ledger needs psycopg. Install it with "
+                "pip install 'hush[postgres]'."
+            ) from None
+        self._psycopg = psycopg
+        self._url = url
+        self._lock = threading.RLock()
+        self._owner = os.getpid()
+        self._connection: Any = None
+        self._attempt(self._check, "")
+        self.run(self._create)
+
+    def __repr__(self) -> str:
+        return "Postgres(...)"  # the address may hold a password
+
+    def _check(self, step: str) -> None:
+        for name in ("fsync", "full_page_writes"):
+            if self._open().execute(f"SHOW {name}").fetchone()[0] != "on":
+                raise LedgerError(
+                    f"the PostgreSQL server runs with {name}=off, so a charge could be "
+                    "lost in a crash. Switch it on."
+                )
+
+    @staticmethod
+    def _create(transaction: Transaction) -> None:
+        for statement in schema.postgres():
+            transaction._execute(statement, ())
+
+    def _open(self) -> Any:
+        if os.getpid() != self._owner:
+            _inherited.append(self._connection)
+            self._connection, self._owner = None, os.getpid()
+        if self._connection is None or self._connection.closed:
+            self._connection = self._psycopg.connect(
+                self._url, autocommit=True, connect_timeout=10
+            )
+            self._connection.execute("SET client_min_messages = warning")
+        return self._connection
+
+    def _attempt(self, once: Callable[[str], Result], step: str) -> Result:
+        """Run `once`, again after conflicts and lost connections."""
+        errors = self._psycopg.errors
+        transient = (
+            errors.SerializationFailure,
+            errors.DeadlockDetected,
+            errors.UniqueViolation,
+            self._psycopg.OperationalError,
+            self._psycopg.InterfaceError,
+        )
+        if os.getpid() != self._owner:
+            self._lock = threading.RLock()
+        with self._lock:
+            for tried in range(_TRIES):
+                try:
+                    return once(step)
+                except HushError:
+                    raise
+                except self._psycopg.Error as problem:
+                    self._rollback()
+                    name = problem.sqlstate or type(problem).__name__
+                    if not isinstance(problem, transient):
+                        break
+                if tried < _TRIES - 1:
+                    time.sleep(random.uniform(0, 0.01 * 2 ** min(tried, 6)))
+        raise LedgerError(
+            f"the ledger database cannot be reached or refused the entry ({name}); "
+            "nothing was released. Check the server and try again with the same key."
+        )
+
+    def _rollback(self) -> None:
+        try:
+            if self._connection is not None and not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+        except self._psycopg.Error:
+            self._connection.close()
+
+    def _transact(
+        self, begin: str, work: Callable[[Transaction], Result], step: str
+    ) -> Result:
+        connection = self._open()
+
+        def execute(sql: str, values: Sequence[Any]) -> Any:
+            return connection.execute(sql.replace("?", "%s"), values or None)
+
+        connection.execute(begin)
+        try:
+            result = work(Transaction(execute))
+            if step:
+                at(step)
+        except self._psycopg.Error:
+            raise
+        except BaseException:
+            self._rollback()
+            raise
+        connection.execute("COMMIT")
+        return result
+
+    def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:
+        """Do `work` alone; return once it is on the server's disk.
+
+        After a connection lost at COMMIT the outcome is unknown: `work` runs again, and
+        finds by its key what was committed.
+        """
+        return self._attempt(lambda name: self._transact(_BEGIN, work, name), step)
+
+    def read(self, work: Callable[[Transaction], Result]) -> Result:
+        """Do `work` on one snapshot of the database."""
+        return self._attempt(lambda name: self._transact(_SNAPSHOT, work, name), "")
+
+    def close(self) -> None:
+        """Close this process's connection."""
+        with self._lock:
+            if self._connection is not None and os.getpid() == self._owner:
+                self._connection.close()
+            self._connection = None

@@ -1,0 +1,168 @@
+"""The default store: one SQLite file, synchronised to disk at every commit."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, final
+
+from hush.errors import HushError, LedgerError
+from hush.ledger.steps import at
+from hush.ledger.stores import schema
+from hush.ledger.stores.base import Result, Store, Transaction
+from hush.ledger.stores.filesystem import refuse_network
+
+# Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
+_SAFE_WAL = (3, 51, 3)
+_STRICT = (3, 37, 0)
+_WAIT = 60_000  # milliseconds to wait for another process's commit
+
+# Connections inherited through fork: closing them could disturb the parent's.
+_inherited: list[sqlite3.Connection] = []
+
+
+def settings(version: tuple[int, ...]) -> dict[str, Any]:
+    """Return the pragmas that make a commit durable, for a version of SQLite."""
+    wal = version >= _SAFE_WAL
+    return {
+        "busy_timeout": _WAIT,
+        "journal_mode": "wal" if wal else "delete",
+        "synchronous": 2 if wal else 3,  # FULL; EXTRA also syncs the directory
+        "fullfsync": 1,
+        "checkpoint_fullfsync": 1,
+        "trusted_schema": 0,
+        "recursive_triggers": 1,
+        "ignore_check_constraints": 0,
+        "writable_schema": 0,
+    }
+
+
+@final
+class SQLite(Store):
+    """A ledger in one file (None: in memory, gone with the process).
+
+    Guarantee: one connection per process, never used across a fork; every pragma is
+    read back on every connection; a transaction holds the write lock from its start.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        if sqlite3.sqlite_version_info < _STRICT:
+            raise LedgerError(
+                f"SQLite {sqlite3.sqlite_version} is too old to keep a ledger; 3.37 "
+                "is needed. Use a newer Python, or a postgresql:// address."
+            )
+        self.path = None if path is None else Path(path)
+        self.durable = path is not None
+        self._lock = threading.RLock()
+        self._owner = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        if self.path is not None:
+            if not self.path.parent.is_dir():
+                raise LedgerError(
+                    f"the folder {str(self.path.parent)!r} does not exist. Make it "
+                    "first; a ledger is not created by accident."
+                )
+            refuse_network(self.path)
+        self.run(self._create)
+
+    def __repr__(self) -> str:
+        return f"SQLite({':memory:' if self.path is None else str(self.path)!r})"
+
+    @staticmethod
+    def _create(transaction: Transaction) -> None:
+        for statement in schema.sqlite():
+            transaction._execute(statement, ())
+
+    def _connect(self) -> sqlite3.Connection:
+        name = ":memory:" if self.path is None else self.path
+        connection = sqlite3.connect(
+            name, isolation_level=None, check_same_thread=False, timeout=_WAIT / 1000
+        )
+        if self.path is None:
+            return connection
+        try:
+            for pragma, value in settings(sqlite3.sqlite_version_info).items():
+                connection.execute(f"PRAGMA {pragma} = {value}").fetchall()
+                found = connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+                if found != value:
+                    raise LedgerError(
+                        f"SQLite keeps {pragma} at {found!r} where {value!r} is needed "
+                        "for a durable ledger. Close other programs that hold the file."
+                    )
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open(self) -> sqlite3.Connection:
+        if os.getpid() != self._owner:
+            if self.path is None:
+                raise LedgerError(
+                    "a ledger in memory belongs to one process: a forked copy would "
+                    "spend the same budget again. Use a sqlite:/// or postgresql:// "
+                    "address."
+                )
+            if self._connection is not None:
+                _inherited.append(self._connection)
+            self._connection, self._lock = None, threading.RLock()
+            self._owner = os.getpid()
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def _run(
+        self, begin: str, work: Callable[[Transaction], Result], step: str
+    ) -> Result:
+        if os.getpid() != self._owner:
+            self._lock = (
+                threading.RLock()
+            )  # another thread may have held it at the fork
+        with self._lock:
+            try:
+                connection = self._open()
+                connection.execute(begin)
+                try:
+                    result = work(Transaction(connection.execute))
+                    if step:
+                        at(step)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            except HushError:
+                raise
+            except sqlite3.Error as problem:
+                raise self._failed(problem) from None
+            return result
+
+    def _failed(self, problem: sqlite3.Error) -> LedgerError:
+        """Drop the connection: the next run reads from the file what happened."""
+        if self._connection is not None and self.path is not None:
+            self._connection.close()
+            self._connection = None
+        name = getattr(problem, "sqlite_errorname", type(problem).__name__)
+        return LedgerError(
+            f"the ledger file could not be written or read ({name}); nothing was "
+            "released. Check the disk and try again with the same key."
+        )
+
+    def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:
+        """Do `work` under the write lock; return once it is on disk."""
+        return self._run("BEGIN IMMEDIATE", work, step)
+
+    def read(self, work: Callable[[Transaction], Result]) -> Result:
+        """Do `work` on one snapshot of the file."""
+        return self._run("BEGIN", work, "")
+
+    def close(self) -> None:
+        """Close this process's connection."""
+        with self._lock:
+            if self._connection is not None and os.getpid() == self._owner:
+                self._connection.close()
+            self._connection = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            self.close()

@@ -1,0 +1,39 @@
+"""Ledgers to test: in memory, in a file, and in a PostgreSQL started for the session."""
+
+import itertools
+
+import pytest
+from servers import database, postgres
+
+_counter = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def server():
+    pytest.importorskip("psycopg")
+    with postgres() as url:
+        if url is None:
+            pytest.skip("no PostgreSQL to start: install pgserver")
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(tmp_path):
+    return f"sqlite:///{tmp_path}/budget.db"
+
+
+@pytest.fixture
+def postgres_url(server):
+    return database(server, f"hush{next(_counter)}")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def durable_url(request):
+    return request.getfixturevalue(f"{request.param}_url")
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def url(request):
+    if request.param == "memory":
+        return "memory://"
+    return request.getfixturevalue(f"{request.param}_url")

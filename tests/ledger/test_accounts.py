@@ -1,0 +1,163 @@
+"""Budgets, accounts and charges, on every store."""
+
+from fractions import Fraction
+
+import pytest
+
+from hush.errors import BudgetExceeded, InvalidArgument, KeyConflict, LedgerError
+from hush.ledger import Budget, Ledger
+from hush.privacy.gdp import GDP
+from hush.privacy.pure import Pure
+from hush.privacy.zcdp import ZCDP
+
+
+def test_ten_tenths_fill_a_budget_of_one(url):
+    with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
+        for _ in range(10):
+            ledger.charge(Pure(epsilon=0.1))
+        assert ledger.remaining().epsilon == 0
+        with pytest.raises(BudgetExceeded):
+            ledger.charge(Pure(epsilon=5e-324))
+        assert ledger.verify()
+
+
+def test_a_refused_charge_says_why_and_changes_nothing(url):
+    with Ledger.open(url, budget=Budget(epsilon=1), dataset="visits") as ledger:
+        ledger.charge(Pure(epsilon=0.6))
+        before = ledger.history()
+        with pytest.raises(BudgetExceeded) as refused:
+            ledger.charge(Pure(epsilon=0.5))
+        assert "needs epsilon 0.5 of dataset 'visits'" in str(refused.value)
+        assert "epsilon 0.4 of epsilon 1 is left" in str(refused.value)
+        assert ledger.history() == before
+        assert ledger.remaining().epsilon == pytest.approx(0.4, abs=1e-12)
+
+
+def test_a_charge_goes_to_all_accounts_or_to_none(url):
+    with Ledger.open(url, budget=Budget(epsilon=1), unit="patients") as opened:
+        opened.grant(Budget(epsilon=0.3), analyst="ana")
+        ledger = opened.on(analyst="ana")
+        ledger.charge(Pure(epsilon=0.25))
+        left = {each.account: each.epsilon for each in ledger.remaining().accounts}
+        assert left == {"dataset:default": 0.75, "unit:patients": 0.75} | {
+            "analyst:ana": pytest.approx(0.05)
+        }
+        with pytest.raises(BudgetExceeded, match="analyst 'ana'"):
+            ledger.charge(Pure(epsilon=0.1))
+        assert {e.account: e.epsilon for e in ledger.remaining().accounts} == left
+
+
+def test_c4_analysts_together_cannot_exceed_the_data_set(url):
+    with Ledger.open(url, budget=Budget(epsilon=1)) as opened:
+        people = ["ana", "ben", "cem"]
+        for name in people:
+            opened.grant(Budget(epsilon=0.5), analyst=name)
+        opened.on(analyst="ana").charge(Pure(epsilon=0.5))
+        opened.on(analyst="ben").charge(Pure(epsilon=0.5))
+        with pytest.raises(BudgetExceeded, match="dataset"):
+            opened.on(analyst="cem").charge(Pure(epsilon=0.5))
+
+
+def test_c5_the_same_people_under_a_new_name_share_one_account(url):
+    budget = Budget(epsilon=1)
+    with Ledger.open(url, budget=budget, dataset="a", unit="patients") as ledger:
+        ledger.charge(Pure(epsilon=0.75))
+        ledger.grant(budget, dataset="b")
+        ledger.link("b", "patients")
+        again = ledger.on(dataset="b")
+        assert again.remaining().epsilon == 0.25
+        with pytest.raises(BudgetExceeded, match="unit 'patients'"):
+            again.charge(Pure(epsilon=0.5))
+
+
+def test_a_link_made_elsewhere_is_seen_by_an_open_ledger(sqlite_url):
+    budget = Budget(epsilon=1)
+    with Ledger.open(sqlite_url, budget=budget) as first:
+        first.charge(Pure(epsilon=0.1))
+        with Ledger.open(sqlite_url, check=False) as second:
+            second.link("default", "people", Budget(epsilon=0.2))
+        first.charge(Pure(epsilon=0.1))
+        with pytest.raises(BudgetExceeded, match="unit 'people'"):
+            first.charge(Pure(epsilon=0.2))
+
+
+def test_accounts_may_count_in_different_notions(url):
+    with Ledger.open(url, budget=Budget(rho=0.5)) as opened:
+        opened.grant(Budget(epsilon=2, delta=1e-6), analyst="ana")
+        opened.grant(Budget(mu=1), analyst="ben")
+        opened.on(analyst="ana").charge(GDP(mu=0.25), delta=1e-7)
+        opened.on(analyst="ben").charge(GDP(mu=0.25))
+        left = opened.on(analyst="ben").remaining()
+        assert left["dataset:default"].left_exact[0] == Fraction(7, 16)
+        assert left["analyst:ben"].left_exact[0] == Fraction(15, 16)
+        assert left.mu == pytest.approx(0.9682458365518543)
+
+
+def test_the_same_key_is_charged_once(url):
+    with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
+        first = ledger.charge(Pure(epsilon=0.5), key="q1")
+        assert ledger.charge(Pure(epsilon=0.5), key="q1") == first
+        assert ledger.remaining().epsilon == 0.5
+        with pytest.raises(KeyConflict, match="'q1' belongs to another request"):
+            ledger.charge(Pure(epsilon=0.25), key="q1")
+        with pytest.raises(KeyConflict):
+            ledger.charge(Pure(epsilon=0.5), key="q1", version="tomorrow")
+
+
+def test_budgets_are_raised_never_cut(url):
+    with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
+        ledger.charge(Pure(epsilon=1.0))
+        ledger.raise_budget(Budget(epsilon=1.5), dataset="default")
+        assert ledger.remaining().epsilon == 0.5
+        with pytest.raises(InvalidArgument, match="only be raised"):
+            ledger.raise_budget(Budget(epsilon=1.2), dataset="default")
+        with pytest.raises(InvalidArgument, match="only be raised"):
+            ledger.raise_budget(Budget(rho=9), dataset="default")
+        with pytest.raises(InvalidArgument, match="another budget on record"):
+            ledger.grant(Budget(epsilon=1), dataset="default")
+        assert ledger.verify()
+
+
+def test_an_unknown_account_is_named(url):
+    with Ledger.open(url) as ledger, pytest.raises(LedgerError, match="'default'"):
+        ledger.charge(Pure(epsilon=0.1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"epsilon": 1, "rho": 1},
+        {"epsilon": 0},
+        {"epsilon": float("inf")},
+        {"epsilon": float("nan")},
+        {"epsilon": 1, "delta": 1},
+        {"epsilon": 1, "delta": -1e-9},
+        {"rho": 1, "delta": 1e-6},
+        {"mu": "1"},
+    ],
+)
+def test_budgets_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(InvalidArgument):
+        Budget(**wrong)
+
+
+@pytest.mark.parametrize("bad", ["mysql://x", "sqlite://x", "budget.db", "memory://x"])
+def test_an_address_that_is_none_is_refused(bad):
+    with pytest.raises(InvalidArgument, match="address"):
+        Ledger.open(bad)
+
+
+def test_a_password_in_an_address_is_never_repeated():
+    with pytest.raises(InvalidArgument) as refused:
+        Ledger.open("postgre://me:hunter2@host/db")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_rho_reads_every_curve_that_has_one(url):
+    with Ledger.open(url, budget=Budget(rho=1)) as ledger:
+        ledger.charge(ZCDP(rho=0.25))
+        ledger.charge(GDP(mu=0.5))
+        ledger.charge(Pure(epsilon=0.5))
+        spent = 0.25 + 0.125 + 0.5 * 0.24491866240370913
+        assert ledger.remaining().rho == pytest.approx(1 - spent, abs=1e-9)

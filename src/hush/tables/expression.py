@@ -6,6 +6,7 @@ becomes NULL, magnitudes stay inside 10^±150 so that no product overflows or un
 and a division by zero is NULL. What is not on the list is refused before data is read.
 """
 
+import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -99,7 +100,7 @@ def truth(table: ir.Table, text: str) -> Any:
 
 def number(table: ir.Table, text: str) -> Any:
     """Return a tame number for every row; NULL where there is none."""
-    return tame(_as(compile_node(table, parse(text)), Kind.NUMBER, text))
+    return _as(compile_node(table, parse(text)), Kind.NUMBER, text)
 
 
 def typed(table: ir.Table, text: str) -> Typed:
@@ -153,13 +154,23 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[..., Typed]:
 def _pair(table: ir.Table, left: sql.Expression, right: sql.Expression) -> Any:
     first, second = compile_node(table, left), compile_node(table, right)
     if first.kind is Kind.DATE and isinstance(right, sql.Literal):
-        return first.value, ibis.literal(right.this).cast(first.value.type())
+        return first.value, _date(right)
     if first.kind is not second.kind:
         raise Unsupported(
             f"cannot compare a {first.kind} with a {second.kind}: "
             f"{left.sql()!r} and {right.sql()!r}."
         )
     return first.value, second.value
+
+
+def _date(node: sql.Expression) -> Any:
+    """Return a date literal, read here so that no engine has to."""
+    try:
+        return ibis.literal(datetime.date.fromisoformat(node.this))
+    except (TypeError, ValueError):
+        raise Unsupported(
+            f"{node.sql()!r} is not a date; write it as '2026-01-31'."
+        ) from None
 
 
 def _logic(combine: Callable[[Any, Any], Any]) -> Callable[..., Typed]:
@@ -178,7 +189,8 @@ def _column(table: ir.Table, node: sql.Expression) -> Typed:
 def _literal(table: ir.Table, node: sql.Expression) -> Typed:  # noqa: ARG001
     if node.is_string:
         return Typed(Kind.TEXT, ibis.literal(node.this))
-    return Typed(Kind.NUMBER, ibis.literal(float(node.this), "float64"))
+    value = min(max(float(node.this), -_LARGE), _LARGE)
+    return Typed(Kind.NUMBER, ibis.literal(value, "float64"))
 
 
 def _boolean(table: ir.Table, node: sql.Expression) -> Typed:  # noqa: ARG001

@@ -1,0 +1,125 @@
+"""Bounded contributions: what one person can move, before anything is added up.
+
+A person with c rows gives each row the weight min(1, rows/c), as an integer number of
+2^-20, so that their weights add up to at most `rows`. The weight depends on that
+person's rows alone: removing somebody else changes nothing (stability), and there is no
+sampling, no order and no window, so every engine computes the same integers.
+
+Values are clamped to public bounds and turned into whole steps of a power of two.
+Weighted values are added up in two halves of 22 bits, each inside 64-bit integers for
+up to 2^40 rows: exact, in any order, on any number of threads.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import ibis
+import ibis.expr.types as ir
+
+from hush import checks
+from hush.errors import InvalidArgument
+
+UNIT = 1 << 20  # the weight of a whole row
+_HALF = 1 << 22  # products below 2^44 split into two halves of 22 bits
+_LEVELS = 1 << 23  # steps between the bounds, at most twice as many
+
+
+@final
+@dataclass(frozen=True)
+class Grid:
+    """Public bounds of a column as whole steps of a power of two.
+
+    Guarantee: every row counts as an integer in `low`..`high`, whatever it holds.
+
+    Example:
+        >>> grid = Grid.of((0, 80))
+        >>> grid.low, grid.high, float(grid.step)
+        (0, 10485760, 7.62939453125e-06)
+    """
+
+    low: int
+    high: int
+    step: Fraction
+
+    @classmethod
+    def of(cls, bounds: Any) -> "Grid":
+        """Return the grid for public bounds, rounded outwards by less than a step."""
+        lower, upper = checks.interval("bounds", bounds)
+        if max(abs(lower), abs(upper)) > 1e100:
+            raise InvalidArgument(f"bounds must be within ±1e100; got {bounds!r}.")
+        width = max(upper - lower, abs(lower) * 2.0**-20, abs(upper) * 2.0**-20, 1e-100)
+        exponent = math.frexp(width / _LEVELS)[1] - 1
+        step = Fraction(2) ** exponent
+        low = math.floor(Fraction(lower) / step)
+        return cls(low, max(low, math.ceil(Fraction(upper) / step)), step)
+
+    @property
+    def largest(self) -> int:
+        """Largest magnitude of a row, in steps."""
+        return max(abs(self.low), abs(self.high))
+
+    def steps(self, value: Any) -> Any:
+        """Return the engine's expression for steps above `low`: 0..high - low.
+
+        `value` is tame; where it is NULL the result is any number in that range.
+        """
+        lower, upper = float(self.low * self.step), float(self.high * self.step)
+        # Engines turn NULL into a bound here; the caller masks those rows.
+        inside = ibis.least(ibis.greatest(value, lower), upper)
+        # Both bounds are multiples of the step with few bits, so the difference stays
+        # in 0..top after rounding, and the scaling by a power of two is exact.
+        return ((inside - lower) * float(1 / self.step) + 0.5).floor().cast("int64")
+
+
+@final
+@dataclass(frozen=True)
+class Moment:
+    """A column to add up: a name, a row's number (NULL: no contribution), its grid."""
+
+    name: str
+    value: Any
+    grid: Grid
+
+
+def weighted(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
+    """Return the table with a column `_w`: each row's weight in units of 2^-20.
+
+    Guarantee: the weights of one person add up to at most rows·2^20 and depend on that
+    person's rows alone. Rows without a unit (NULL) belong to nobody and are dropped.
+    """
+    if unit is None:
+        return table.mutate(_w=ibis.literal(UNIT, "int64"))
+    known = table.filter(table[unit].notnull())
+    counts = known.group_by(_unit=known[unit]).agg(_rows=known.count())
+    heavy = counts.filter(counts["_rows"] > rows)
+    joined = known.left_join(heavy, known[unit] == heavy["_unit"])
+    light = joined["_rows"].isnull()
+    safe = ibis.ifelse(light, ibis.literal(rows, "int64"), joined["_rows"])
+    share = (ibis.literal(rows * UNIT, "int64") / safe).floor().cast("int64")
+    return joined.mutate(_w=ibis.ifelse(light, ibis.literal(UNIT, "int64"), share))
+
+
+def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> ir.Table:
+    """Return one row per group: `_n` and, per moment, its weights and two halves."""
+    columns: dict[str, Any] = {"_n": table["_w"].sum()}
+    for moment in moments:
+        present = moment.value.notnull()
+        zero = ibis.literal(0, "int64")
+        weight = ibis.ifelse(present, table["_w"], zero)
+        steps = ibis.ifelse(present, moment.grid.steps(moment.value), zero)
+        product = table["_w"] * steps
+        columns[f"{moment.name}_w"] = weight.sum()
+        columns[f"{moment.name}_low"] = (product % _HALF).sum()
+        columns[f"{moment.name}_high"] = (
+            (product / ibis.literal(_HALF, "int64")).floor().cast("int64").sum()
+        )
+    if by:
+        return table.group_by(*by).agg(**columns)
+    return table.agg(**columns)
+
+
+def total(low: int, high: int) -> int:
+    """Return the exact sum from its two halves."""
+    return (int(high) * _HALF) + int(low)

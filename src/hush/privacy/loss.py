@@ -125,7 +125,7 @@ class Loss(Curve):
         low, high = np.where(far, never[0], low), np.where(far, never[1], high)
         if self._by_moments:
             known = conversion.delta(
-                self._lookup, conversion.ORDERS, epsilon, polish=epsilon.size <= 8
+                self._lookup, conversion.ORDERS, epsilon, smooth=False
             )
             high = np.minimum(high, known)
         return low, high

@@ -27,12 +27,14 @@ class Approx(Curve):
     """(ε, δ)-differential privacy.
 
     Guarantee: P(M(x) in S) <= e^ε P(M(x') in S) + δ for all neighbors and all S.
+
     Example:
         >>> c = Approx(epsilon=1, delta=1e-6)
         >>> c.epsilon_at(1e-6), c.epsilon_at(1e-7)
         (1.0, inf)
         >>> f"{c.tradeoff_at(0.1):.6f}"
         '0.728171'
+
     Reference: [DKMMN06]; f_{ε,δ} of [WZ10], tight by [KOV15].
     """
 
@@ -48,7 +50,7 @@ class Approx(Curve):
     def __repr__(self) -> str:
         return f"Approx(epsilon={self.epsilon!r}, delta={self.delta!r})"
 
-    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:  # noqa: ARG002
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ of the worst (ε, δ)-private mechanism."""
         return reduced_bracket(self.epsilon, self.delta, epsilon)
 
@@ -65,12 +67,12 @@ class Approx(Curve):
         return math.inf if self.delta > 0 else super()._renyi(order)
 
     @property
-    def atoms_above(self) -> Atoms:  # type: ignore[override]
+    def atoms_above(self) -> Atoms:
         """Randomized response that gives the truth away with probability δ."""
         return randomized_response(self.epsilon, self.delta)
 
     @property
-    def atoms_below(self) -> Atoms:  # type: ignore[override]
+    def atoms_below(self) -> Atoms:
         """The same: the pair is exact."""
         return randomized_response(self.epsilon, self.delta)
 

@@ -2,8 +2,8 @@
 
 A pair (P, Q) on finitely many outcomes is a list of loss values log P/Q with their
 masses, and two masses that only one law has. Its hockey-stick profile is a polygon in
-e^ε, so a polygon above a profile is a pair that dominates it, and a polygon below one is
-a pair that it dominates (the construction behind every valid privacy profile).
+e^ε, so a polygon above a profile is a pair that dominates it, and a polygon below one
+is a pair that it dominates (the construction behind every valid privacy profile).
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Atoms:
     """Losses log P/Q in ascending order, P's mass on each, and the one-sided masses.
 
     Example:
-        >>> Atoms.of([0.75, 0.25], [0.25, 0.75]).hockey(0.0)
+        >>> float(Atoms.of([0.75, 0.25], [0.25, 0.75]).hockey(0.0))
         0.5
     """
 
@@ -89,9 +89,7 @@ class Atoms:
         """Return log E_P[e^((order-1) L)] (order > 1); infinite with one-sided mass."""
         if self.p_only > 0:
             return float("inf")
-        return float(
-            special.logsumexp(np.log(self.masses) + (order - 1) * self.losses)
-        )
+        return float(special.logsumexp(np.log(self.masses) + (order - 1) * self.losses))
 
     def kl(self) -> float:
         """Return E_P[L], as a sum of non-negative terms (t log t - t + 1 form)."""
@@ -117,7 +115,9 @@ def _hull(epsilon: Floats, values: Floats) -> tuple[Floats, Floats]:
         while len(keep) >= 2:
             i, k = keep[-2], keep[-1]
             # Point k is a corner when it lies below the chord from i to j.
-            share = np.expm1(epsilon[k] - epsilon[i]) / np.expm1(epsilon[j] - epsilon[i])
+            share = np.expm1(epsilon[k] - epsilon[i]) / np.expm1(
+                epsilon[j] - epsilon[i]
+            )
             if values[k] < values[i] + share * (values[j] - values[i]):
                 break
             keep.pop()
@@ -138,7 +138,9 @@ def _side(epsilon: Floats, values: Floats) -> tuple[Floats, Floats, float]:
 
 
 def _join(
-    upper: tuple[Floats, Floats, float], lower: tuple[Floats, Floats, float], scale: float
+    upper: tuple[Floats, Floats, float],
+    lower: tuple[Floats, Floats, float],
+    scale: float,
 ) -> Atoms:
     """Return the pair with positive losses `upper` and, reversed, `lower`."""
     (x, p, p_only), (y, q, q_only) = upper, lower
@@ -157,6 +159,7 @@ def above(epsilon: Floats, forward: Floats, backward: Floats) -> Atoms:
 
     `epsilon` rises from 0; `forward` bounds H(P||Q) and `backward` H(Q||P) from above.
     Guarantee: the polygon through the values lies above a convex profile.
+
     Reference: [ZDW22] Proposition 8; connect-the-dots of [DGKKM22].
     """
     total = min(1.0, max(forward[0], backward[0]))
@@ -187,7 +190,9 @@ def _vertices(
         left = (low[j] - (high[j - 1] if j else before)) / -np.expm1(-gap)
         right = 0.0
         if j + 2 < epsilon.size:
-            right = (low[j + 1] - high[j + 2]) / np.expm1(epsilon[j + 2] - epsilon[j + 1])
+            right = (low[j + 1] - high[j + 2]) / np.expm1(
+                epsilon[j + 2] - epsilon[j + 1]
+            )
             right = max(right / end, 0.0)
         if left + right >= 0:
             continue
@@ -204,7 +209,8 @@ def below(
 ) -> Atoms:
     """Return a pair dominated by every pair whose hockey-sticks lie in these brackets.
 
-    `forward` and `backward` are (lower, upper) at the knots `epsilon`, which rise from 0.
+    `forward` and `backward` are (lower, upper) at the knots `epsilon`, which rise from
+    0.
     """
     total = min(forward[0][0], backward[0][0])
     sides = []

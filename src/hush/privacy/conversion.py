@@ -23,7 +23,9 @@ ORDERS = 1 + np.geomspace(1e-4, 1e6, 200)
 _SHIFTS = np.concatenate([np.geomspace(1e-5, 60, 45), [np.inf]])
 
 
-def log_delta(order: Floats, divergence: Floats, epsilon: Floats, shift: Floats) -> Floats:
+def log_delta(
+    order: Floats, divergence: Floats, epsilon: Floats, shift: Floats
+) -> Floats:
     """Return log of the bound above at t ≈ e^-shift, rounded up; all broadcast."""
     s = order - 1
     with np.errstate(all="ignore"):
@@ -34,10 +36,14 @@ def log_delta(order: Floats, divergence: Floats, epsilon: Floats, shift: Floats)
         power = np.exp(s * x)
         rest = -np.expm1(s * x) + power * s * np.expm1(x)
         rest = np.where(np.isinf(v), 1.0, np.maximum(rest, 0.0))
-        rest += 16 * ULP * (np.abs(s * x) * power + power * s * np.abs(x)) * np.isfinite(v)
+        rest += (
+            16 * ULP * (np.abs(s * x) * power + power * s * np.abs(x)) * np.isfinite(v)
+        )
         grown = s * divergence
         moment = np.where(
-            grown > 40, grown + np.log1p(rest * np.exp(-grown)), np.log(np.expm1(grown) + rest)
+            grown > 40,
+            grown + np.log1p(rest * np.exp(-grown)),
+            np.log(np.expm1(grown) + rest),
         )
         found = moment - s * log_u - np.log(order) - np.log(narrow)
         slack = 16 * ULP * (np.abs(grown) + np.abs(s * log_u) + np.abs(moment) + 4)
@@ -63,15 +69,23 @@ def delta(renyi: Renyi, orders: Floats, epsilon: Floats, *, polish: bool) -> Flo
         best = np.minimum(best, np.minimum(planes.min(axis=1), table[rows, pick]))
     if polish:
         for i in range(flat.shape[0]):
-            best[i] = min(best[i], _polish(renyi, orders, flat[i, 0], pick[i], shift[i, 0]))
-    result = np.minimum(np.exp(best) * (1 + 4 * ULP), 1.0)
+            best[i] = min(
+                best[i], _polish(renyi, orders, flat[i, 0], pick[i], shift[i, 0])
+            )
+    # Underflow must not turn an unbounded loss into a bounded one.
+    result = np.minimum(np.exp(best) * (1 + 4 * ULP) + 5e-324, 1.0)
     result[np.isinf(flat[:, 0])] = 0.0
     return result.reshape(np.shape(epsilon))
 
 
-def _polish(renyi: Renyi, orders: Floats, epsilon: float, at: int, shift: float) -> float:
+def _polish(
+    renyi: Renyi, orders: Floats, epsilon: float, at: int, shift: float
+) -> float:
     """Zoom in on the best order and plane around the best of the grid."""
-    low, high = math.log(orders[max(at - 1, 0)] - 1), orders[min(at + 1, orders.size - 1)]
+    low, high = (
+        math.log(orders[max(at - 1, 0)] - 1),
+        orders[min(at + 1, orders.size - 1)],
+    )
     high = math.log(high - 1)
     plane = math.log(shift) if math.isfinite(shift) else math.log(60.0)
     spread, best, here = 0.4, 0.0, np.asarray(epsilon)

@@ -251,7 +251,7 @@ class Curve(ABC):
         """Return dominated loss laws, remove and add, for lower bounds."""
         from hush.privacy import laws
 
-        return laws.both_lower(self.atoms_below)
+        return laws.both(self.atoms_below)
 
     # -- one direction, text -------------------------------------------------------
 

@@ -33,7 +33,7 @@ def _cross(delta_at: Callable[[float], float], delta: float) -> tuple[float, flo
     low, high = 0.0, 1.0
     while delta_at(high) > delta:
         low, high = high, 2 * high
-        if high > 1e300:
+        if high > 1e12:
             return low, math.inf
     while low == 0.0 and high > 1e-300:
         if delta_at(high / 4) > delta:
@@ -44,7 +44,7 @@ def _cross(delta_at: Callable[[float], float], delta: float) -> tuple[float, flo
 
 
 def tradeoff(delta_at: Callable[[Any], Any], alpha: float) -> float:
-    """Return sup over ε of f_{ε,δ(ε)}(α): any ε gives a sound answer, the best one a tight.
+    """Return sup over ε of f_{ε,δ(ε)}(α): any ε is sound, the best one tight.
 
     Reference: [DRS22] Proposition 2.5 (N13.P8).
     """
@@ -54,7 +54,9 @@ def tradeoff(delta_at: Callable[[Any], Any], alpha: float) -> float:
     def error(x: float) -> float:
         # x >= 0 is the branch 1 - δ - e^ε α, x < 0 the branch e^-ε (1 - δ - α).
         missing = 1.0 - float(delta_at(abs(x)))
-        return missing - math.exp(x) * alpha if x >= 0 else math.exp(x) * (missing - alpha)
+        return (
+            missing - math.exp(x) * alpha if x >= 0 else math.exp(x) * (missing - alpha)
+        )
 
     right = -math.log(alpha) if alpha > 0 else 745.0
     left = crossing(lambda e: float(delta_at(e)), 1.0 - alpha)
@@ -109,7 +111,9 @@ def divergence(
             return float(F(t))
 
     if not abs(value(1.0)) < 1e-12:
-        raise InvalidArgument(f"F must vanish at 1; F(1) = {value(1.0)!r}. Subtract it.")
+        raise InvalidArgument(
+            f"F must vanish at 1; F(1) = {value(1.0)!r}. Subtract it."
+        )
     zero = value(1e-300)
     # A slope that still grows between 1e140 and 1e150 never settles (t log t, t²).
     slope, earlier = value(1e150) / 1e150, value(1e140) / 1e140
@@ -119,10 +123,10 @@ def divergence(
         power = 2 + math.ceil(max(0.0, math.log10(slope / max(earlier, 1e-300)) / 10))
         slope = (value(2 * top) - value(top)) / top
         if pair.p_only > 0:
-            tail = min(
-                math.exp(min(700.0, (k - 1) * moment(k) - k * math.log(top)))
-                for k in (power + 2.0**j for j in range(12))
-            ) * abs(value(top))
+            orders = [power + 2.0**j for j in range(12)]
+            logs = [(k - 1) * moment(k) - k * math.log(top) for k in orders]
+            tail = math.exp(min(logs)) if min(logs) < 700 else math.inf
+            tail *= abs(value(top))
     ratios = np.exp(pair.losses)
     terms = np.array([value(float(t)) for t in ratios])
     total = pair.divergence((zero if zero < 690 else math.inf, slope), terms)
@@ -148,7 +152,7 @@ def knots(delta_at: Callable[[Any], Any]) -> Floats:
     goal = max(floor * (1 + 1e-9), NEGLIGIBLE)
     top = crossing(lambda e: float(delta_at(e)), min(goal, start))
     top = top if math.isfinite(top) else 700.0
-    # Even steps resolve the bulk; a geometric start resolves profiles that fall at once.
+    # Even steps resolve the bulk, a geometric start profiles that fall at once.
     even = np.linspace(0.0, top, 1200)
     early = np.geomspace(top * 1e-7, top, 200)
     found = np.union1d(even, early)

@@ -51,11 +51,14 @@ class GDP(Curve):
     """μ-Gaussian differential privacy.
 
     Guarantee: every test between neighbors has type II error at least
-    Φ(Φ⁻¹(1-α) - μ); noise of standard deviation Δ/μ on a sensitivity-Δ value reaches it.
+    Φ(Φ⁻¹(1-α) - μ); noise of standard deviation Δ/μ on a sensitivity-Δ value reaches
+    it.
+
     Example:
         >>> c = GDP(mu=1.0)
         >>> f"{c.delta_at(20.0):.6e}", c.rho
-        ('1.138889e-87', 0.5)
+        ('2.664707e-86', 0.5)
+
     Reference: [DRS22]; δ(ε) [BW18] Theorem 8.
     """
 
@@ -69,7 +72,7 @@ class GDP(Curve):
     def __repr__(self) -> str:
         return f"GDP(mu={self.mu!r})"
 
-    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:  # noqa: ARG002
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ in closed form."""
         if self.mu == 0 or math.isinf(self.mu):
             value = np.full(np.shape(epsilon), 0.0 if self.mu == 0 else 1.0)
@@ -129,7 +132,7 @@ def _solve(curve: GDP, delta: float, side: int) -> float:
     if delta == 0 or math.isinf(curve.mu):
         return math.inf
     mu, target = curve.mu, math.log(delta)
-    # From the right end of the Gaussian tail, where log δ is concave, Newton is monotone.
+    # From the right end of the tail, where log δ is concave, Newton is monotone.
     epsilon = mu * mu / 2 + mu * math.sqrt(max(-2 * target, 0.0))
     for _ in range(100):
         value = float(log_delta(mu, np.asarray(epsilon)))

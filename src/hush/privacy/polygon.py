@@ -13,7 +13,7 @@ Polygon = tuple[Floats, Floats]
 
 
 def atoms(polygon: Polygon) -> Atoms:
-    """Return the pair whose best tests are the corners: slopes are likelihood ratios."""
+    """Return the pair whose best tests are the corners; slopes are its ratios."""
     x, y = polygon
     width, rise = np.diff(x), np.diff(y)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,8 +81,8 @@ def chain(outer: Polygon, inner: Polygon) -> Polygon:
 def above(x: Floats, y: Floats) -> Polygon:
     """Return a polygon above a concave function known exactly at x, y.
 
-    Between two points the function lies below the chords of the neighboring cells, drawn
-    on, and below its next value.
+    Between two points the function lies below the chords of the neighboring cells,
+    drawn on, and below its next value.
     """
     corners = [(0.0, y[0])]
     slope = np.append(np.diff(y) / np.diff(x), 0.0)

@@ -19,11 +19,13 @@ class Profile(Curve):
 
     Guarantee: the mechanism is (ε, function(ε))-private for every ε >= 0, for neighbors
     in either order; a pair of laws with exactly this profile exists.
+
     Example:
         >>> import math
         >>> c = Profile(lambda epsilon: max(0.0, 1 - math.exp(epsilon - 1)))
         >>> f"{c.epsilon_at(0.1):.6f}"
         '0.894639'
+
     Reference: [ZDW22] Proposition 8 (N14.P3, N14.L16).
     """
 
@@ -32,7 +34,9 @@ class Profile(Curve):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidArgument(f"function must be callable; got {self.function!r}.")
-        epsilon = np.unique(np.concatenate([np.linspace(0, 2, 81), np.geomspace(2, 60, 60)]))
+        epsilon = np.unique(
+            np.concatenate([np.linspace(0, 2, 81), np.geomspace(2, 60, 60)])
+        )
         value = self._evaluate(epsilon)
         if np.any(np.isnan(value) | (value < 0) | (value > 1)):
             bad = np.isnan(value) | (value < 0) | (value > 1)
@@ -55,8 +59,8 @@ class Profile(Curve):
         if np.any(bent):
             raise InvalidArgument(
                 f"function must be convex in e^epsilon; it is not near "
-                f"{epsilon[1:-1][bent][0]:g}. No mechanism has such a profile: take its "
-                "convex hull, which is also a valid guarantee."
+                f"{epsilon[1:-1][bent][0]:g}. No mechanism has such a profile: take "
+                "its convex hull, which is also a valid guarantee."
             )
 
     def __repr__(self) -> str:
@@ -64,13 +68,14 @@ class Profile(Curve):
 
     def _evaluate(self, epsilon: Floats) -> Floats:
         found = [
-            0.0 if math.isinf(e) else float(self.function(float(e))) for e in epsilon.flat
+            0.0 if math.isinf(e) else float(self.function(float(e)))
+            for e in epsilon.flat
         ]
         floor = float(self.function(700.0)) if np.any(np.isinf(epsilon)) else 0.0
         value = np.array(found, dtype=np.float64).reshape(epsilon.shape)
         return np.asarray(np.where(np.isinf(epsilon), floor, value))
 
-    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:  # noqa: ARG002
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ: the function itself."""
         value = self._evaluate(np.asarray(epsilon))
         return down(value), np.minimum(up(value), 1.0)

@@ -1,4 +1,4 @@
-"""Pure differential privacy: no output is more than e^ε times likelier for a neighbor."""
+"""Pure differential privacy: no output is e^ε times likelier for a neighbor."""
 
 import math
 from dataclasses import dataclass
@@ -31,7 +31,9 @@ def randomized_response(epsilon: float, delta: float = 0.0) -> Atoms:
 def reduced_bracket(epsilon_0: float, delta_0: float, epsilon: Floats) -> Bracket:
     """Bracket the hockey-stick of that pair: δ₀ + (1-δ₀)(e^ε₀ - e^ε)/(1 + e^ε₀)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        gain = -np.expm1(np.minimum(epsilon - epsilon_0, 0.0)) / (1 + np.exp(-epsilon_0))
+        gain = -np.expm1(np.minimum(epsilon - epsilon_0, 0.0)) / (
+            1 + np.exp(-epsilon_0)
+        )
         if math.isinf(epsilon_0):
             gain = np.ones_like(epsilon)
     exact = delta_0 + (1 - delta_0) * gain
@@ -46,7 +48,8 @@ def reduced_tradeoff(epsilon: float, delta: float, alpha: Floats) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         steep = np.where(alpha == 0, 1 - delta, 1 - delta - np.exp(epsilon) * alpha)
         flat = np.exp(-epsilon) * (1 - delta - alpha)
-    return np.maximum(np.maximum(steep, flat) - 1e-15 * np.abs(flat) - 2.3e-16, 0.0)
+    found = np.maximum(steep, flat) - 1e-15 * np.abs(flat) - 2.3e-16
+    return np.asarray(np.maximum(found, 0.0))
 
 
 @final
@@ -55,10 +58,12 @@ class Pure(Curve):
     """ε-differential privacy; its worst mechanism is randomized response.
 
     Guarantee: P(M(x) in S) <= e^ε P(M(x') in S) for all neighbors x, x' and all S.
+
     Example:
         >>> c = Pure(epsilon=0.5)
         >>> f"{c.delta_at(0.25):.4f}", c.epsilon_at(0)
         ('0.1377', 0.5)
+
     Reference: [DMNS06]; tightness [KOV15].
     """
 
@@ -71,7 +76,7 @@ class Pure(Curve):
     def __repr__(self) -> str:
         return f"Pure(epsilon={self.epsilon!r})"
 
-    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:  # noqa: ARG002
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ: the hockey-stick of randomized response."""
         return reduced_bracket(self.epsilon, 0.0, epsilon)
 
@@ -88,12 +93,12 @@ class Pure(Curve):
         return min(self.epsilon, super()._renyi(order)) if self.epsilon else 0.0
 
     @property
-    def atoms_above(self) -> Atoms:  # type: ignore[override]
+    def atoms_above(self) -> Atoms:
         """Randomized response itself."""
         return randomized_response(self.epsilon)
 
     @property
-    def atoms_below(self) -> Atoms:  # type: ignore[override]
+    def atoms_below(self) -> Atoms:
         """Randomized response itself."""
         return randomized_response(self.epsilon)
 
@@ -102,7 +107,9 @@ class Pure(Curve):
         return self.components()
 
 
-def pure_epsilon(epsilon_0: float, delta_0: float, delta: float, *, side: object) -> float:
+def pure_epsilon(
+    epsilon_0: float, delta_0: float, delta: float, *, side: object
+) -> float:
     """Return ε with reduced hockey-stick δ, in closed form, rounded by `side`."""
     if delta < delta_0:
         return math.inf

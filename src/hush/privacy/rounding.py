@@ -59,7 +59,12 @@ def numbers(
 
 
 def falling(
-    function: Callable[[float], float], level: float, low: float, high: float
+    function: Callable[[float], float],
+    level: float,
+    low: float,
+    high: float,
+    *,
+    relative: float = 4 * ULP,
 ) -> tuple[float, float]:
     """Return neighbors low < high with function(low) > level >= function(high).
 
@@ -70,11 +75,13 @@ def falling(
 
     def height(x: float) -> float:
         value = function(x)
+        if math.isinf(value):
+            return 800.0
         return (math.log(value) if value > 0 else -800.0) - max(target, -790.0)
 
     above, below, stalled = height(low), height(high), 0
     for turn in range(200):
-        if high - low <= 4 * ULP * high:
+        if high - low <= relative * high:
             break
         middle = 0.5 * (low + high)
         if low > 0 and high > 4 * low:

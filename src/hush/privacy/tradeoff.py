@@ -13,9 +13,9 @@ from hush.privacy.atoms import Atoms
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.rounding import Floats
 
-_ENDS = np.geomspace(1e-15, 1e-2, 160)
+_ENDS = np.geomspace(1e-15, 1e-2, 500)
 _GRID = np.unique(
-    np.concatenate([[0.0], _ENDS, np.linspace(0.01, 0.99, 400), 1 - _ENDS, [1.0]])
+    np.concatenate([[0.0], _ENDS, np.linspace(0.01, 0.99, 1200), 1 - _ENDS, [1.0]])
 )
 # The values of a tradeoff function come rounded, and 1 - f keeps no more than this.
 _ROUNDING = 4e-16
@@ -29,8 +29,8 @@ def check(f: Callable[[float], float]) -> Floats:
 
     def refuse(what: str, at: float) -> InvalidArgument:
         return InvalidArgument(
-            f"function is not a tradeoff function: {what} at alpha = {at:.6g}. It must be "
-            "convex, continuous, non-increasing and at most 1 - alpha on [0, 1]."
+            f"function is not a tradeoff function: {what} at alpha = {at:.6g}. It must "
+            "be convex, continuous, non-increasing and at most 1 - alpha on [0, 1]."
         )
 
     value = np.array([float(f(float(alpha))) for alpha in _GRID])
@@ -50,7 +50,7 @@ def check(f: Callable[[float], float]) -> Floats:
         raise refuse("it is not convex", _GRID[1:-1][bent][0])
     if value[0] - float(f(1e-300)) > 0.5:
         raise refuse("it jumps", 0.0)
-    return np.clip(value, 0.0, 1.0)
+    return np.asarray(np.clip(value, 0.0, 1.0))
 
 
 @final
@@ -61,10 +61,12 @@ class Tradeoff(Curve):
     Guarantee: T(M(x), M(x')) >= f for neighbors in either order, so max(f, f⁻¹) holds
     as well, and that is what the curve answers with. Functions carry 1 - f to about
     1e-15, so no δ below that is claimed.
+
     Example:
         >>> c = Tradeoff(lambda alpha: max(0.0, 1 - 2 * alpha, (1 - alpha) / 2))
         >>> f"{c.delta_at(0):.4f} {c.epsilon_at(1e-9):.4f}"
         '0.3333 0.6931'
+
     Reference: [DRS22].
     """
 
@@ -92,7 +94,7 @@ class Tradeoff(Curve):
         corners = polygon.hull(_GRID, np.maximum(1 - value - _ROUNDING, _GRID))
         return polygon.atoms(polygon.lowest(corners, polygon.mirrored(corners)))
 
-    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:  # noqa: ARG002
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ = 1 + f*(-e^ε) (N13.P9) between two polygons."""
         high = self.atoms_above.hockey(epsilon) * (1 + 1e-12) + _ROUNDING
         low = self.atoms_below.hockey(epsilon) * (1 - 1e-12) - _ROUNDING
@@ -102,7 +104,9 @@ class Tradeoff(Curve):
     def _tradeoff(self, alpha: float) -> float:
         direct = float(self.function(alpha)) - _ROUNDING
         x, y = self.atoms_above.power
-        return min(1 - alpha, max(0.0, direct, 1 - float(np.interp(alpha, x, y)) - 1e-15))
+        return min(
+            1 - alpha, max(0.0, direct, 1 - float(np.interp(alpha, x, y)) - 1e-15)
+        )
 
     def symmetrized(self) -> "Tradeoff":
         """Return max(f, f⁻¹) as a function of its own (N13.P2)."""

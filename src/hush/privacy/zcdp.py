@@ -24,10 +24,12 @@ class ZCDP(Curve):
 
     Guarantee: E e^(λL) <= e^(λ(λ+1)ρ) for every λ >= 0, that is D_α <= αρ for every
     α > 1; δ is the best that these orders imply one at a time.
+
     Example:
         >>> c = ZCDP(rho=0.1)
         >>> f"{c.epsilon_at(1e-6):.4f} {c.classical_epsilon_at(1e-6):.4f}"
-        '2.1844 2.4508'
+        '2.1419 2.4508'
+
     Reference: [BS16]; conversion [CKS20] and [ALCKS21].
     """
 
@@ -69,14 +71,14 @@ class ZCDP(Curve):
         return float(self._gaussian.renyi_at_lower(order))
 
     def classical_epsilon_at(self, delta: float) -> float:
-        """Return ρ + 2√(ρ log(1/δ)), the textbook conversion, for comparison (Z.4.2)."""
+        """Return ρ + 2√(ρ log(1/δ)), the textbook conversion (Z.4.2)."""
         delta = checks.real("delta", delta, at_least=0, at_most=1)
         if delta == 0:
             return math.inf if self.rho > 0 else 0.0
         return self.rho + 2 * math.sqrt(self.rho * math.log(1 / delta))
 
     @property
-    def atoms_below(self) -> Atoms:  # type: ignore[override]
+    def atoms_below(self) -> Atoms:
         """A finite pair below the Gaussian mechanism with this ρ."""
         return self._gaussian.atoms_below
 

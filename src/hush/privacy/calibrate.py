@@ -1,0 +1,90 @@
+"""Calibration: the smallest parameter whose curve meets a target."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hush import checks
+from hush.errors import InvalidArgument, NoBound
+from hush.privacy.approx import Approx
+from hush.privacy.curve import Curve
+from hush.privacy.gdp import GDP
+from hush.privacy.pure import Pure
+from hush.privacy.rounding import falling
+from hush.privacy.zcdp import ZCDP
+
+
+def excess(curve: Curve, target: Curve) -> float:
+    """Return by what factor a curve exceeds a target; at most 1 when it meets it.
+
+    Example:
+        >>> excess(GDP(mu=1.0), GDP(mu=2.0))
+        0.5
+    """
+    if isinstance(target, Approx) and target.delta > 0:
+        return float(curve.delta_at(target.epsilon)) / target.delta
+    if isinstance(target, Pure | Approx):
+        return _ratio(float(curve.epsilon_at(0.0)), target.epsilon)
+    if isinstance(target, GDP):
+        return _ratio(curve.mu, target.mu)
+    if isinstance(target, ZCDP):
+        return _ratio(curve.rho, target.rho)
+    # Any other target is a profile: it is met when no δ is larger, from both sides.
+    pair = target.atoms_below
+    epsilon = np.maximum(np.append(pair.losses, 0.0), 0.0)
+    allowed = np.asarray(target.delta_at_lower(epsilon))
+    asked = np.asarray(curve.delta_at(epsilon))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nanmax(np.where(asked > 0, asked / allowed, 0.0)))
+
+
+def _ratio(value: float, limit: float) -> float:
+    if value == 0:
+        return 0.0
+    return value / limit if limit > 0 else math.inf
+
+
+def calibrate(
+    curve: Callable[[float], Curve],
+    *,
+    target: Curve,
+    low: float = 1e-12,
+    high: float = 1e12,
+    relative: float = 1e-12,
+) -> float:
+    """Return the smallest parameter whose curve meets the target, rounded up.
+
+    The loss must fall as the parameter grows (a noise scale). The answer always is a
+    parameter whose curve was computed and meets the target.
+
+    Example:
+        >>> std = calibrate(lambda std: GDP(mu=1 / std), target=Approx(1, 1e-6))
+        >>> f"{std:.6f}"
+        '4.224679'
+    """
+    low = checks.real("low", low, above=0)
+    high = checks.real("high", high, above=low)
+    if not isinstance(target, Curve):
+        raise InvalidArgument(f"target must be a curve; got {target!r}.")
+
+    def over(parameter: float) -> float:
+        return excess(curve(parameter), target)
+
+    right = min(max(1.0, low), high)
+    if over(right) <= 1:
+        left = right
+        while left > low and over(left) <= 1:
+            right, left = left, max(left / 4, low)
+        if over(left) <= 1:
+            return left
+    else:
+        left = right
+        while over(right) > 1:
+            if right >= high:
+                raise NoBound(
+                    f"no parameter up to {high:g} meets {target!r}; allow a larger "
+                    "one, or weaken the target."
+                )
+            left, right = right, min(4 * right, high)
+    return falling(over, 1.0, left, right, relative=relative)[1]

@@ -1,0 +1,105 @@
+"""Sampling without replacement: a secret batch of fixed size."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.privacy.curve import Bracket, Curve, Direction
+from hush.privacy.poisson import Sampled, amplified, thinned
+from hush.privacy.pure import Pure
+from hush.privacy.rounding import Floats
+from hush.units import Neighbors
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Subset(Curve):
+    """A mechanism on a random batch, under replacement of one record.
+
+    Guarantee: C_p(f), p = batch/records: the convex hull of min(f_p, f_p⁻¹), the same
+    for both orders of neighbors, since either record may be the one that was replaced.
+
+    Reference: [DRS22] Theorem 4.2 (N13.T7, N13.c2).
+    """
+
+    base: Curve
+    batch: int
+    records: int
+
+    def __repr__(self) -> str:
+        return f"fixed_size({self.base!r}, batch={self.batch}, records={self.records})"
+
+    @property
+    def rate(self) -> float:
+        """The share of records in a batch."""
+        return self.batch / self.records
+
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
+        """Bracket δ = p δ_base(log(1 + (e^ε - 1)/p)), the larger mixture."""
+        return thinned(_Level(self.base), self.rate, Direction.REMOVE, epsilon)
+
+    def _epsilon(self, delta: float) -> float:
+        if delta == 0.0:
+            top = float(self.base.epsilon_at(0.0))
+            return amplified(top, self.rate) if math.isfinite(top) else math.inf
+        return super()._epsilon(delta)
+
+    @cached_property
+    def rho(self) -> float:
+        """A sampled mechanism keeps the ρ of its base; no smaller one is proven."""
+        return self.base.rho
+
+    @cached_property
+    def mu(self) -> float:
+        """A sampled mechanism keeps the μ of its base; no smaller one is proven."""
+        return self.base.mu
+
+
+@final
+@dataclass(frozen=True)
+class _Level(Curve):
+    """A curve's worse direction in both places."""
+
+    curve: Curve
+
+    def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
+        """Bracket the worse δ."""
+        return self.curve.delta_at_lower(epsilon), self.curve.delta_at(epsilon)
+
+
+def fixed_size(
+    curve: Curve,
+    batch: int,
+    records: int,
+    *,
+    neighbors: str | Neighbors = Neighbors.REPLACE_ONE,
+) -> Curve:
+    """Return the guarantee on a secret batch of `batch` out of `records` records.
+
+    Guarantee: for replace-one neighbors (or add/remove, directions apart), given a
+    curve for replacing one record *of the batch*; from one for add/remove take
+    `replace_one(curve)` first.
+
+    Example:
+        >>> c = fixed_size(Pure(epsilon=1.0), batch=10, records=100)
+        >>> f"{c.epsilon_at(0):.6f}"
+        '0.158565'
+
+    Reference: [DRS22] Theorem 4.2; [ZDW22] Theorem 11 (N13.T7, N14.T3).
+    """
+    batch = checks.whole("batch", batch, at_least=0)
+    records = checks.whole("records", records, at_least=1)
+    if batch > records:
+        raise InvalidArgument(
+            f"batch must be at most records; got {batch} of {records}."
+        )
+    if batch == 0:
+        return Pure(epsilon=0.0)
+    if batch == records:
+        return curve
+    if Neighbors.of(neighbors) is Neighbors.ADD_REMOVE:
+        return Sampled(curve, batch / records)
+    return Subset(curve, batch, records)

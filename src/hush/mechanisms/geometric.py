@@ -6,6 +6,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, final
 
+import numpy as np
+
 from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms import values
@@ -19,9 +21,8 @@ from hush.privacy.curve import Curve
 
 def whole_only(value: Any) -> Any:
     """Return `value` if it consists of whole numbers, or refuse it."""
-    kind = getattr(value, "dtype", None)
-    array = value if kind is not None else values.np.asarray(value)
-    if array.dtype.kind not in "iub":
+    exact = isinstance(value, int) and not isinstance(value, bool)
+    if not exact and np.asarray(value).dtype.kind not in "iub":
         raise InvalidArgument(
             "value must be whole numbers. Use Laplace or Gaussian for floats."
         )

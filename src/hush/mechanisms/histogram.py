@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
@@ -52,7 +53,7 @@ class Histogram(Mechanism):
             raise InvalidArgument("give either edges or categories, not both or none.")
         if self.edges is not None:
             edges = tuple(checks.real("edges", edge) for edge in self.edges)
-            if len(edges) < 2 or any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+            if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
                 raise InvalidArgument("edges must be at least two increasing numbers.")
             object.__setattr__(self, "edges", edges)
         else:
@@ -118,5 +119,3 @@ class Histogram(Mechanism):
         both = one.neighbors is Neighbors.REPLACE_ONE and one.bins > 1
         wanted = checks.rational("epsilon", epsilon)
         return cls(scale=at_least((1 + both) * people / wanted), **public)
-
-

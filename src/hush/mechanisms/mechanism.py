@@ -96,7 +96,7 @@ class Mechanism(ABC):
             >>> from hush.mechanisms import Laplace
             >>> m = Laplace.for_accuracy(within=5, level=0.95, sensitivity=1)
             >>> round(m.curve(1).epsilon_at(0), 3)
-            0.656
+            0.599
         """
         checks.real("within", within, above=0)
         checks.real("level", level, above=0, below=1)
@@ -115,7 +115,8 @@ class Mechanism(ABC):
 
     def __repr__(self) -> str:
         shown = (
-            f"{name}={value!r}" for name, value, default in _public(self)
+            f"{name}={value!r}"
+            for name, value, default in _public(self)
             if value != default
         )
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -32,7 +32,9 @@ def _worst(scale: float, candidates: int, t: float) -> float:
     rivals = below ** (candidates - 1)  # law of the best rival, in units of the scale
     # The best candidate loses to a rival at x when its own noise is below x - t.
     y = x - t / scale
-    loses = np.where(y < 0, 0.5 * np.exp(np.minimum(y, 0)), 1 - 0.5 * np.exp(-np.abs(y)))
+    loses = np.where(
+        y < 0, 0.5 * np.exp(np.minimum(y, 0)), 1 - 0.5 * np.exp(-np.abs(y))
+    )
     chance = np.diff(rivals) @ (loses[1:] + loses[:-1]) / 2
     return float(min(1.0, chance * (1 + 1e-5)))
 

@@ -16,12 +16,14 @@ from hush.privacy.pure import Pure
 
 
 def _worst(scale: float, candidates: int, t: float) -> float:
-    # The best is kept for sure, each other with q = e^(-t/s): 1 - E[1/(1 + Bin(k-1, q))].
+    # The best is kept, each other with q = e^(-t/s): 1 - E[1/(1 + Bin(k-1, q))].
     q = math.exp(-t / scale)
     if q * candidates < 1e-8:
         return q * (candidates - 1) / 2
-    return 1 + math.expm1(candidates * math.log1p(-q)) / (candidates * q) if q < 1 else (
-        1 - 1 / candidates
+    return (
+        1 + math.expm1(candidates * math.log1p(-q)) / (candidates * q)
+        if q < 1
+        else (1 - 1 / candidates)
     )
 
 

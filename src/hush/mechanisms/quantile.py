@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
@@ -39,7 +40,7 @@ def draw(
     n = cells.size
     starts = np.empty(n + 2, dtype=np.int64)
     starts[0], starts[1:-1], starts[-1] = 0, cells, size + 1
-    # Piece i is where exactly i records are at or below: repeated records leave it empty.
+    # Piece i is where i records are at or below; repeated records leave it empty.
     target = at * n
     ranks = np.arange(n + 1, dtype=np.int64)
     # |at·n - i| times the denominator is whole, so that utilities stay exact.
@@ -55,9 +56,9 @@ def draw(
 class Quantile(Mechanism):
     """Estimate one quantile, or several at once, of data in public `bounds`.
 
-    A point x has probability ∝ exp(-|at·n - #{z <= x}|/scale) on 2^40 equal cells of the
-    bounds. Several quantiles are found by halving: the middle one first, then those on
-    either side among the records there, so m of them cost ⌈log2(m+1)⌉ single ones.
+    A point x has probability ∝ exp(-|at·n - #{z <= x}|/scale) on 2^40 equal cells of
+    the bounds. Several are found by halving: the middle one first, then those on either
+    side among the records there: m of them cost ⌈log2(m+1)⌉ single ones.
 
     Guarantee: range 2/scale for replace-one, 2·max(at, 1-at)/scale for add/remove: a
     median costs half. `curve(k)` is for k people. Scale 2/ε is N Algorithm 3.
@@ -86,7 +87,7 @@ class Quantile(Mechanism):
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
         if isinstance(self.at, (tuple, list)):
             levels = tuple(float(level) for level in self.at)
-            if not levels or any(a >= b for a, b in zip(levels, levels[1:], strict=False)):
+            if not levels or any(a >= b for a, b in pairwise(levels)):
                 raise InvalidArgument("at must be an increasing sequence of levels.")
             object.__setattr__(self, "at", levels)
         for level in self._levels:
@@ -189,7 +190,9 @@ class Quantile(Mechanism):
     ) -> Self | None:
         one = cls(scale=1, **public)
         spans = sum(one._spans(distance(sensitivity)))
-        return cls(scale=at_least(spans / checks.rational("epsilon", epsilon)), **public)
+        return cls(
+            scale=at_least(spans / checks.rational("epsilon", epsilon)), **public
+        )
 
 
 def _between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
@@ -197,5 +200,3 @@ def _between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
     if high <= low:
         return Fraction(1, 2)
     return ((level - low) / (high - low)).limit_denominator(_FEW)
-
-

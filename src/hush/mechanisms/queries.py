@@ -1,7 +1,7 @@
 """Count, sum, mean, variance and proportion, exact to the last digit.
 
 Values are clamped to public bounds, turned into fixed-point integers one by one, and
-added as integers: no order, rounding or overflow can move an answer by more than stated.
+added as integers: no order, rounding or overflow moves an answer more than stated.
 """
 
 from fractions import Fraction
@@ -22,8 +22,8 @@ Bounds = tuple[float, float]
 def _size(size: int | None, neighbors: Neighbors, name: str) -> int:
     if neighbors is Neighbors.REPLACE_ONE and size is None:
         raise InvalidArgument(
-            f"size must be given for {name} under replace-one: the number of records is "
-            "public there. Or use neighbors='add-remove', which releases it with noise."
+            f"size must be given for {name} under replace-one: the number of records "
+            "is public there. Or use neighbors='add-remove'."
         )
     if neighbors is Neighbors.ADD_REMOVE and size is not None:
         raise InvalidArgument(
@@ -39,6 +39,10 @@ def _expect(array: NDArray[Any], size: int) -> None:
         raise InvalidArgument(f"data must have size={size} records, as declared.")
 
 
+def _people(data: Any) -> int:
+    return len(data)
+
+
 def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that counts records.
 
@@ -52,12 +56,10 @@ def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """
     relation = Neighbors.of(neighbors)
     moves = 1 if relation is Neighbors.ADD_REMOVE else 0
-    return Query("count", lambda data: int(np.asarray(data).shape[0]), (moves,), relation)
+    return Query("count", _people, (moves,), relation)
 
 
-def sum(  # noqa: A001 (its name in every table)
-    bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
-) -> Query:
+def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that adds clamped values; whole bounds and data stay whole.
 
     Guarantee: one person moves it by max(|lower|, |upper|), or by upper - lower under
@@ -76,9 +78,7 @@ def sum(  # noqa: A001 (its name in every table)
     if whole and max(abs(lower), abs(upper)) >= 2**40:
         raise InvalidArgument("bounds must stay below 2^40 for whole-number sums.")
     low, high = records.point(lower, bits), records.point(upper, bits)
-    moves = (
-        max(abs(low), abs(high)) if relation is Neighbors.ADD_REMOVE else high - low
-    )
+    moves = max(abs(low), abs(high)) if relation is Neighbors.ADD_REMOVE else high - low
 
     def exact(data: Any) -> int | Fraction:
         added = records.total(records.fixed(records.column(data), lower, upper, bits))
@@ -90,7 +90,7 @@ def sum(  # noqa: A001 (its name in every table)
 def _moments(
     data: Any, lower: float, upper: float, power: int
 ) -> tuple[int, list[int]]:
-    """Return n and exact sums of powers of (x - middle)/(half width), in 2^-30 units."""
+    """Return n and exact sums of powers of (x - middle)/half, in units of 2^-30."""
     array = records.column(data)
     half = (upper - lower) / 2
     scaled = records.clamp(array, lower, upper) - (lower + half)
@@ -110,14 +110,14 @@ def mean(
 ) -> Query:
     """Return the query that averages clamped values.
 
-    Under replace-one `size` is public, and the mean is one number. Under add/remove it is
-    a centered sum and a count, each moving by at most 1, divided after the noise.
+    Under replace-one `size` is public, and the mean is one number. Under add/remove it
+    is a centered sum and a count, each moving by at most 1, divided after the noise.
 
     Guarantee: (upper - lower)/size under replace-one; (1, 1) under add/remove.
 
     Example:
         >>> query = mean(bounds=(0, 10), size=4, neighbors="replace-one")
-        >>> float(query([1, 2, 3, 99])), float(query.sensitivity())
+        >>> round(float(query([1, 2, 3, 99])), 6), float(query.sensitivity())
         (4.0, 2.5)
 
     Reference: L.ex; N3.4ex.
@@ -202,7 +202,8 @@ def proportion(
     the true ones and a count of all.
 
     Example:
-        >>> float(proportion(size=4, neighbors="replace-one")([True, True, False, True]))
+        >>> query = proportion(size=4, neighbors="replace-one")
+        >>> float(query([True, True, False, True]))
         0.75
 
     Reference: L.ex.
@@ -226,10 +227,8 @@ def proportion(
 
     return Query(
         "proportion",
-        lambda data: [true(data), int(np.asarray(data).shape[0])],
+        lambda data: [true(data), _people(data)],
         (1, 1),
         relation,
         finish,
     )
-
-

@@ -1,13 +1,14 @@
 """A query: a deterministic question about data, with a stated sensitivity."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, final
 
 from hush.errors import InvalidArgument, Unsupported
-from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.discrete_gaussian import DiscreteGaussian
+from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.values import lattice
@@ -23,8 +24,8 @@ Answer = int | Fraction | list[int] | list[Fraction]
 class Query:
     """What is asked of the data, and how far one person can move the answer.
 
-    `exact` returns whole numbers, or fractions that no rounding has touched; `moves` are
-    the largest moves of its coordinates when one record is added or removed, or
+    `exact` returns whole numbers, or fractions no rounding has touched; `moves` are the
+    largest moves of its coordinates when one record is added or removed, or
     replaced, whichever `neighbors` says. `finish` turns the noisy coordinates into what
     the user reads, and costs nothing.
 
@@ -52,9 +53,10 @@ class Query:
     def sensitivity(self, norm: Literal[1, 2] = 1) -> int | float | Fraction:
         """Return the ℓ1 or ℓ2 distance between answers about neighbors."""
         if norm == 1 or len(self.moves) == 1:
-            return sum(self.moves)
+            total: int | Fraction = sum(self.moves)
+            return total
         # A float rounded up covers the root of a sum of squares.
-        return float(sum(m * m for m in self.moves)) ** 0.5 * (1 + 2.0**-50)
+        return math.sqrt(float(sum(m * m for m in self.moves))) * (1 + 2.0**-50)
 
     def __call__(self, data: Any) -> Answer:
         """Return the exact answer: private, for a mechanism only."""
@@ -92,8 +94,8 @@ class Released(Mechanism):
             inner, (Laplace, Gaussian, DiscreteGaussian)
         ):
             raise InvalidArgument(
-                f"{self.query.name} has {len(self.query.moves)} coordinates; use Laplace "
-                f"or Gaussian, not {type(inner).__name__}."
+                f"{self.query.name} has {len(self.query.moves)} coordinates; use "
+                f"Laplace or Gaussian, not {type(inner).__name__}."
             )
 
     @property
@@ -102,9 +104,11 @@ class Released(Mechanism):
         inner = self.mechanism
         if isinstance(inner, (Laplace, Gaussian)) and inner.step is None:
             if self.query.whole:
-                return replace(inner, step=Fraction(1)) if isinstance(
-                    inner, Laplace
-                ) else inner
+                return (
+                    replace(inner, step=Fraction(1))
+                    if isinstance(inner, Laplace)
+                    else inner
+                )
             noise = inner.scale if isinstance(inner, Laplace) else inner.std
             return replace(inner, step=lattice(None, Fraction(noise)).step)
         return inner
@@ -126,8 +130,8 @@ class Released(Mechanism):
         """Law of the noise on the answer."""
         if self.query.finish is not None:
             raise Unsupported(
-                f"the error of {self.query.name} under {self.query.neighbors} depends on "
-                "the data; read mechanism.error for its parts, or fix size= in public."
+                f"the error of {self.query.name} under {self.query.neighbors} depends "
+                "on the data; read mechanism.error for its parts, or make size public."
             )
         return self._bound.error
 

@@ -74,9 +74,7 @@ class RandomizedResponse(Mechanism):
     @property
     def error(self) -> Error:
         """Law of being wrong: 0 for an honest answer, 1 for another."""
-        return Error(
-            ((law.Finite((self._honesty, 1 - self._honesty)), Fraction(1)),)
-        )
+        return Error(((law.Finite((self._honesty, 1 - self._honesty)), Fraction(1)),))
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return randomized answers, entry by entry."""
@@ -99,8 +97,8 @@ class RandomizedResponse(Mechanism):
         """Return the most honest response that meets `target`, here Pure."""
         if not isinstance(target, Pure):
             raise InvalidArgument(
-                f"target must be Pure; got {type(target).__name__}. Randomized response "
-                "is pure: read the epsilon you need from your target."
+                f"target must be Pure; got {type(target).__name__}. Randomized "
+                "response is pure: read the epsilon you need from your target."
             )
         k = checks.whole("categories", public.get("categories", 2), at_least=2)
         times = checks.whole("sensitivity", sensitivity, at_least=1)

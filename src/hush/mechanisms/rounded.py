@@ -37,10 +37,10 @@ class Rounded(Law):
     @property
     def mean(self) -> float:
         """Expected value; half a fine step above that of a symmetric law at most."""
-        return round(self.law.mean / 2**self.bits, 12)
+        return float(round(self.law.mean / 2.0**self.bits, 12))
 
     @cached_property
-    def variance(self) -> float:  # type: ignore[override]
+    def variance(self) -> float:
         """Σ (k - mean)² P(k), over the range that carries all but 1e-30 of it."""
         wide = 12 * np.sqrt(self.law.variance) / 2**self.bits + 40
         k = np.arange(-np.ceil(wide), np.ceil(wide) + 1)

@@ -103,7 +103,7 @@ class Conversation:
         return self._left == 0
 
     def ask(self, value: int) -> bool:
-        """Return whether a whole-number query, noise included, reaches the threshold."""
+        """Return whether a whole number, noise included, reaches the threshold."""
         if self.over:
             raise InvalidArgument(
                 f"all hits={self._mechanism.hits} are used; start a new conversation."

@@ -75,7 +75,7 @@ class Total(Law):
 
     def log_pmf(self, k: ArrayLike) -> Any:
         """Return log P(X = k)."""
-        k = np.abs(np.asarray(k))
-        above = np.exp(self.log_survival(k - 1)) - np.exp(self.log_survival(k))
+        at = np.abs(np.asarray(k, dtype=np.int64))
+        above = np.exp(self.log_survival(at - 1)) - np.exp(self.log_survival(at))
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(above, 0.0))

@@ -68,13 +68,17 @@ class TreeSum(Mechanism):
     @property
     def error(self) -> Error:
         """Exact law of the worst total: a sum of `levels` noises."""
-        return Error(((Total(law.DiscreteLaplace(self._exact), self.levels), Fraction(1)),))
+        return Error(
+            ((Total(law.DiscreteLaplace(self._exact), self.levels), Fraction(1)),)
+        )
 
     def start(self, *, source: Source = SECURE) -> "Counter":
         """Return a counter that takes one number at a time."""
         return Counter(self, source)
 
-    def run(self, value: Iterable[int], *, source: Source = SECURE) -> NDArray[np.int64]:
+    def run(
+        self, value: Iterable[int], *, source: Source = SECURE
+    ) -> NDArray[np.int64]:
         """Return the noisy running totals of a stream."""
         counter = self.start(source=source)
         return np.array([counter.add(each) for each in value], dtype=np.int64)
@@ -111,6 +115,4 @@ class Counter:
         self._exact[:level], self._exact[level] = [0] * level, closed
         noise = discrete_laplace(self._mechanism._exact, source=self._source)
         self._noisy[level] = closed + int(noise)
-        return sum(
-            noisy for i, noisy in enumerate(self._noisy) if self._time >> i & 1
-        )
+        return sum(noisy for i, noisy in enumerate(self._noisy) if self._time >> i & 1)

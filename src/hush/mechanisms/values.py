@@ -132,9 +132,10 @@ def whole_vector(array: NDArray[Any]) -> NDArray[np.int64]:
 
     Moving to a public range never increases a distance.
     """
-    return np.clip(array, max(-_FAR, np.iinfo(array.dtype).min), min(
-        _FAR, np.iinfo(array.dtype).max
-    )).astype(np.int64)
+    kind = np.iinfo(array.dtype)
+    inside = np.clip(array, max(-_FAR, kind.min), min(_FAR, kind.max))
+    moved: NDArray[np.int64] = inside.astype(np.int64)
+    return moved
 
 
 def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) -> Any:
@@ -144,8 +145,8 @@ def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) ->
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, numbers.Real):
-        return _scalar(int(value) if isinstance(value, bool) else value, grid, draw, whole)
+    if isinstance(value, numbers.Real):  # True counts as 1
+        return _scalar(value, grid, draw, whole)
     if isinstance(value, (list, tuple)) and any(isinstance(v, Fraction) for v in value):
         return np.array([_scalar(v, grid, draw, whole) for v in value])
     array = vector(value)

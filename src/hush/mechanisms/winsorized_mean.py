@@ -86,11 +86,13 @@ class WinsorizedMean(Mechanism):
         lower = max(self.bounds[0], middle - reach)
         upper = min(self.bounds[1], middle + reach)
         width = upper - lower
-        share = np.zeros(k) if width <= 0 else (clamp(data, lower, upper) - lower) / width
+        share = (
+            np.zeros(k) if width <= 0 else (clamp(data, lower, upper) - lower) / width
+        )
         steps = np.rint(np.ldexp(np.clip(share, 0, 1), _BITS)).astype(np.int64)
         rate = self._exact * (1 << _BITS)
         noisy = total(steps) + discrete_laplace(rate, source=source)
-        return lower + width * float(Fraction(noisy, max(k, 1) << _BITS))
+        return float(lower + width * float(Fraction(noisy, max(k, 1) << _BITS)))
 
     @classmethod
     def _for_pure(

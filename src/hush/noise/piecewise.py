@@ -51,7 +51,7 @@ class _Pieces:
 def piecewise(
     scores: NDArray[Any], cells: Integers, scale: Any = 1, *, source: Source = SECURE
 ) -> tuple[int, int]:
-    """Return (piece, cell inside it): every cell of piece i has weight e^(score_i/scale).
+    """Return (piece, cell in it): each cell of piece i has weight e^(score_i/scale).
 
     Guarantee: the law is exact for the given numbers; a piece without cells is never
     chosen, however high its score.
@@ -62,7 +62,9 @@ def piecewise(
     """
     exact = checks.rational("scale", scale)
     if scores.shape != cells.shape or not np.any(cells > 0):
-        raise InvalidArgument("cells must name a size for every score, and one above 0.")
+        raise InvalidArgument(
+            "cells must name a size for every score, and one above 0."
+        )
     sampler = SoftmaxSampler(_Pieces(scores, cells, exact))
     piece = int(sampler.draw(1, source)[0])
     return piece, integers(int(cells[piece]), source=source)

@@ -1,9 +1,9 @@
 """Vectors with P(x) ∝ exp(-⌈‖x‖⌉/scale) on Z^d, for any norm with a known ball.
 
-With r = e^(-1/scale), r^⌈‖x‖⌉ ∝ Σ_M r^M [‖x‖ <= M]: choose a whole radius M and a uniform
-lattice point of its ball. M is proposed with weight C(M+d, d)·r^M, a sum of d + 1
-geometric variables; the point is proposed from a law that covers the ball, and both are
-kept with the ratio of the wanted to the proposed weight.
+With r = e^(-1/scale), r^⌈‖x‖⌉ ∝ Σ_M r^M [‖x‖ <= M]: choose a whole radius M and a
+uniform lattice point of its ball. M is proposed with weight C(M+d, d)·r^M, a sum of
+d + 1 geometric variables; the point is proposed from a law that covers the ball, and
+both are kept with the ratio of the wanted to the proposed weight.
 """
 
 import math
@@ -107,7 +107,9 @@ def _mass(std: int, digits: int) -> Bracket:
 @lru_cache(maxsize=64)
 def _peak(d: int) -> float:
     """Return a bound on the log of the acceptance ratio, over all radii."""
-    radii = np.unique(np.concatenate([np.arange(4096), np.geomspace(4096, 2**30, 4000)]))
+    radii = np.unique(
+        np.concatenate([np.arange(4096), np.geomspace(4096, 2**30, 4000)])
+    )
     return max(_log_ratio(d, int(m), int(m) ** 2) for m in radii) + 0.01
 
 
@@ -142,7 +144,9 @@ def _in_sphere(d: int, radius: int, source: Source) -> Points | None:
         e = exp_bracket(Fraction(square, 2 * std * std), digits)
         top, z = exp_bracket(Fraction(peak), digits), _mass(std, digits)
         points = math.comb(radius + d, d)
-        return z[0] ** d * top[0] / (e[1] * points), z[1] ** d * top[1] / (e[0] * points)
+        return z[0] ** d * top[0] / (e[1] * points), z[1] ** d * top[1] / (
+            e[0] * points
+        )
 
     word = source.bits(64)
     if abs(word * 2.0**-64 - chance) > _LOOSE:
@@ -150,7 +154,9 @@ def _in_sphere(d: int, radius: int, source: Source) -> Points | None:
     return x if Uniform(word, 64, source).below(exact) else None
 
 
-def radial(body: Body | None, dimension: int, scale: Any, *, source: Source = SECURE) -> Points:
+def radial(
+    body: Body | None, dimension: int, scale: Any, *, source: Source = SECURE
+) -> Points:
     """Return one vector with P(x) ∝ exp(-⌈‖x‖⌉/scale); `None` is the ℓ2 norm.
 
     Guarantee: the law is exact for the rational `scale`.

@@ -1,7 +1,7 @@
 """Staircase noise: flat steps that fall by e^-ε, drawn as a step and a place on it.
 
-Level 0 holds the 2·inner - 1 integers around zero, level i >= 1 the next `width` on each
-side. A geometric level and a uniform place are exact; level 0 is smaller than the
+Level 0 holds the 2·inner - 1 integers around zero, level i >= 1 the next `width` on
+each side. A geometric level and a uniform place are exact; level 0 is smaller than the
 others, so a place it lacks rejects the draw.
 """
 
@@ -63,9 +63,9 @@ class StaircaseLaw(Law):
         return 2 * self.inner - 1 + 2 * self.width * self._q / (1 - self._q)
 
     @cached_property
-    def variance(self) -> float:  # type: ignore[override]
+    def variance(self) -> float:
         """Σ k² P(k): squares of a level are a cubic in its number."""
-        q, w, r = self._q, float(self.width), float(self.inner)
+        w, r = float(self.width), float(self.inner)
         middle = (r - 1) * r * (2 * r - 1) / 3
         # Level i holds r + (i-1)w + j, j < w, on each side; sum over j, then over i.
         levels = np.arange(max(1, math.ceil(800 / float(self.epsilon))))

@@ -1,4 +1,4 @@
-"""Draws from a table of dyadic probabilities: one word, one look-up, nothing rounded."""
+"""Draws from a table of dyadic probabilities: one word, one look-up, exact."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -32,7 +32,8 @@ def table(law: Finite, size: Size = None, *, source: Source = SECURE) -> Any:
     Guarantee: the law is exact.
 
     Example:
-        >>> int(table(Finite((Fraction(1, 2), Fraction(1, 2)), start=7), size=9).max()) <= 8
+        >>> coin = Finite((Fraction(1, 2), Fraction(1, 2)), start=7)
+        >>> int(table(coin, size=9).max()) <= 8
         True
     """
     cuts = _cuts(law)

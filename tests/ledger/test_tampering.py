@@ -24,7 +24,9 @@ def unguarded(url):
     """Write to the tables as somebody would who has dropped the triggers."""
     if url.startswith("sqlite"):
         connection = sqlite3.connect(url.removeprefix("sqlite:///"))
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type='trigger'")
+        names = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type='trigger'"
+        )
         for (name,) in names.fetchall():
             connection.execute(f"DROP TRIGGER {name}")
     else:

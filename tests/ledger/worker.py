@@ -23,7 +23,9 @@ def report(log: int, text: str) -> None:
     os.write(log, (text + "\n").encode())  # one write: the moment of release
 
 
-def work(log: int, seed: int, *, url: str, keys: int, chance: float, cost: float) -> None:
+def work(
+    log: int, seed: int, *, url: str, keys: int, chance: float, cost: float
+) -> None:
     """Release every key once, in a random order."""
     random.seed(seed)
 
@@ -46,7 +48,9 @@ def work(log: int, seed: int, *, url: str, keys: int, chance: float, cost: float
             die("released")
 
 
-def nursery(*, log: str, seconds: float, workers: int, outside: float, **job: Any) -> None:
+def nursery(
+    *, log: str, seconds: float, workers: int, outside: float, **job: Any
+) -> None:
     """Keep `workers` at work for a while; kill one from outside now and then."""
     stop, alive, count = time.monotonic() + seconds, set[int](), 0
     descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)

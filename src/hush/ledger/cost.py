@@ -64,18 +64,16 @@ def exact_cost(
 
     if notion == "rho":
         _finite("rho", curve.rho, curve)
-        return filters.cost(curve, ZCDP(rho=1.0))[0], Fraction(0)
+        return _something(filters.cost(curve, ZCDP(rho=1.0))[0], curve), Fraction(0)
     if notion == "mu":
         _finite("mu", curve.mu, curve)
-        return filters.cost(curve, GDP(mu=1.0))[0], Fraction(0)
+        return _something(filters.cost(curve, GDP(mu=1.0))[0], curve), Fraction(0)
     point = Approx(*_point(curve, delta, share))
     first, second = filters.cost(point, Approx(epsilon=1.0, delta=0.5))
     return first, second
 
 
-def _point(
-    curve: "Curve", delta: float | None, share: Fraction
-) -> tuple[float, float]:
+def _point(curve: "Curve", delta: float | None, share: Fraction) -> tuple[float, float]:
     """Return the (ε, δ) at which an account of ε reads a curve."""
     if delta is None:
         pure = float(curve.epsilon_at(0.0))
@@ -95,6 +93,13 @@ def _point(
         )
     _finite("epsilon", epsilon, curve, delta)
     return epsilon, delta
+
+
+def _something(amount: Fraction, curve: "Curve") -> Fraction:
+    """Return `amount`, or a trace where a loss is so small that it underflowed."""
+    if not amount and float(curve.epsilon_at(0.0)) > 0:
+        return Fraction(5e-324)
+    return amount
 
 
 def _finite(

@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ledger.toys import Die, Total
-
 from hush.ledger import Ledger
+from ledger.toys import Die, Total
 
 _HERE = Path(__file__).parent
 _SOURCE = _HERE.parents[1] / "src"

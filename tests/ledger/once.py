@@ -4,11 +4,10 @@ import os
 import signal
 import sys
 
-from ledger.toys import Die, Total
-from ledger.worker import report
-
 from hush.ledger import Ledger
 from hush.ledger.steps import plant
+from ledger.toys import Die, Total
+from ledger.worker import report
 
 
 def main(url: str, path: str, deadly: str) -> None:

@@ -1,7 +1,7 @@
 """Many processes and threads race for the last unit of a budget, round after round.
 
-python race.py '{"kind": "ledger" | "naive" | "unlocked", "url": ..., "rounds": ..., ...}' prints the
-number of grants in every round.
+python race.py '{"kind": ..., "url": ..., "rounds": ..., ...}' prints the number of
+grants in every round; kinds are ledger, naive and unlocked.
 """
 
 import contextlib

@@ -11,13 +11,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ledger.toys import Die, Total
 
 from hush.errors import BudgetExceeded
 from hush.ledger import Budget, Ledger
 from hush.ledger.budget import grains_down
 from hush.ledger.cost import Grid
 from hush.privacy import GDP, Pure, compose
+from ledger.toys import Die, Total
 
 SLACK = 1e-12
 

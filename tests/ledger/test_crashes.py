@@ -3,10 +3,10 @@
 import collections
 
 import pytest
-from ledger.faults import settle, storm
 
 from hush.ledger import Budget, Ledger
 from hush.ledger.steps import STEPS
+from ledger.faults import settle, storm
 
 
 def _run(url, log, seconds):

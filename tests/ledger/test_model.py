@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from ledger.toys import Broken, Die, Total
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
 from hush.ledger.steps import STEPS, plant
+from ledger.toys import Broken, Die, Total
 
 KEYS = st.sampled_from([f"k{n}" for n in range(12)])
 TENTHS = st.integers(1, 5)
@@ -90,13 +90,13 @@ class Machine(RuleBasedStateMachine):
         done = STEPS.index(step)
         if expected is None and old is None and done >= STEPS.index("reserved"):
             self._open(key, tenths, "reserved")
-        if old and old[1] == "held" and done >= STEPS.index("reserved"):
-            if expected is None:
-                old[1] = "reserved"  # its draw may have begun
+        begun = expected is None and done >= STEPS.index("reserved")
+        if old and old[1] == "held" and begun:
+            old[1] = "reserved"  # its draw may have begun
         entry = self.known.get(key)
-        if expected is None and entry and entry[1] == "reserved":
-            if done >= STEPS.index("sealed"):
-                entry[1] = "released"  # the answer is read back at the next retry
+        sealed = expected is None and done >= STEPS.index("sealed")
+        if entry and entry[1] == "reserved" and sealed:
+            entry[1] = "released"  # the answer is read back at the next retry
 
     @rule(key=KEYS, tenths=TENTHS)
     def fail(self, key, tenths):

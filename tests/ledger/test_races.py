@@ -9,11 +9,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from ledger.faults import environment
-from ledger.toys import Die, Total
 
 from hush.errors import KeyConflict
 from hush.ledger import Budget, Ledger
+from ledger.faults import environment
+from ledger.toys import Die, Total
 
 _RACE = Path(__file__).with_name("race.py")
 

@@ -5,11 +5,11 @@ import shutil
 import sqlite3
 
 import pytest
-from ledger.toys import Die, Total
 
 from hush.errors import LedgerError
 from hush.ledger import Budget, Ledger
 from hush.privacy import Pure
+from ledger.toys import Die, Total
 
 
 def fill(url, releases=25):

@@ -1,7 +1,7 @@
 """Processes that release keys and die where they are told.
 
-A nursery imports hush once and forks its workers, so that they are killed at work and not
-while importing: python worker.py '{"url": ..., "log": ..., ...}'
+A nursery imports hush once and forks its workers, so that they are killed at work and
+not while importing: python worker.py '{"url": ..., "log": ..., ...}'
 """
 
 import json
@@ -12,11 +12,10 @@ import sys
 import time
 from typing import Any
 
-from ledger.toys import Die, Total
-
 from hush.errors import BudgetExceeded
 from hush.ledger import Ledger
 from hush.ledger.steps import plant
+from ledger.toys import Die, Total
 
 
 def report(log: int, text: str) -> None:

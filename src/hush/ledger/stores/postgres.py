@@ -69,7 +69,7 @@ class Postgres(Store):
             "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'",
             (),
         ).fetchall()
-        return schema.NAMES <= {row[0] for row in rows}
+        return schema.NAMES.issubset(row[0] for row in rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:

@@ -73,7 +73,7 @@ class SQLite(Store):
     @staticmethod
     def _complete(transaction: Transaction) -> bool:
         rows = transaction._execute("SELECT name FROM sqlite_master", ())
-        return schema.NAMES <= {row[0] for row in rows}
+        return schema.NAMES.issubset(row[0] for row in rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:

@@ -88,12 +88,8 @@ def postgres() -> Iterator[str | None]:
         try:
             yield _ready(server, f"postgresql://hush@/postgres?host={folder}")
         finally:
-            server.send_signal(signal.SIGINT)  # fast shutdown
-            try:
-                server.wait(30)
-            except subprocess.TimeoutExpired:
-                server.send_signal(signal.SIGQUIT)
-                server.wait(30)
+            server.send_signal(signal.SIGQUIT)  # at once: nothing here is kept
+            server.wait(30)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

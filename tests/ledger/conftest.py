@@ -1,8 +1,9 @@
-"""Ledgers to test: in memory, in a file, and in a PostgreSQL started for the session."""
+"""Ledgers to test: in memory, in a file, in a PostgreSQL of this session."""
 
 import itertools
 
 import pytest
+
 from servers import database, postgres
 
 _counter = itertools.count()

@@ -6,9 +6,7 @@ import pytest
 
 from hush.errors import BudgetExceeded, InvalidArgument, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
-from hush.privacy.gdp import GDP
-from hush.privacy.pure import Pure
-from hush.privacy.zcdp import ZCDP
+from hush.privacy import GDP, ZCDP, Pure
 
 
 def test_ten_tenths_fill_a_budget_of_one(url):

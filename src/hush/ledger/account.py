@@ -13,7 +13,7 @@ from hush.ledger.budget import Budget, Units, below, promise, root
 from hush.ledger.cost import Grid
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Curve
+    from hush.privacy import Curve
 
 KINDS = ("analyst", "dataset", "unit")
 

@@ -13,7 +13,7 @@ from hush import checks
 from hush.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Curve
+    from hush.privacy import Curve
 
 # A float carries 53 bits. What exceeds a multiple of the grain by less than 2^-48 of
 # itself is rounding, and counts as that multiple; promises are padded to cover it.
@@ -147,7 +147,7 @@ class Budget:
             >>> Budget(epsilon=1, delta=1e-6).in_rho()
             Budget(rho=0.0189...)
         """
-        from hush.privacy.zcdp import ZCDP
+        from hush.privacy import ZCDP
 
         return Budget(rho=self._largest(lambda rho: ZCDP(rho=rho)))
 
@@ -158,7 +158,7 @@ class Budget:
             >>> Budget(epsilon=1, delta=1e-6).in_mu()
             Budget(mu=0.2366...)
         """
-        from hush.privacy.gdp import GDP
+        from hush.privacy import GDP
 
         return Budget(mu=self._largest(lambda mu: GDP(mu=mu)))
 
@@ -186,10 +186,7 @@ class Budget:
 
 def promise(notion: str, first: Fraction, second: Fraction) -> "Curve":
     """Return the curve that sums up to `first` and `second` guarantee."""
-    from hush.privacy.approx import Approx
-    from hush.privacy.gdp import GDP
-    from hush.privacy.pure import Pure
-    from hush.privacy.zcdp import ZCDP
+    from hush.privacy import GDP, ZCDP, Approx, Pure
 
     if notion == "rho":
         return ZCDP(rho=above(first * PAD))

@@ -16,7 +16,7 @@ from hush.errors import BudgetExceeded, NoBound
 from hush.ledger.budget import Budget, Units, exponent, grains_up
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Curve
+    from hush.privacy import Curve
 
 SHARE = Fraction(1, 100)  # of a budget's delta, for a charge that names none
 
@@ -60,38 +60,54 @@ def exact_cost(
     notion: str, curve: "Curve", delta: float | None, share: Fraction
 ) -> tuple[Fraction, Fraction]:
     """Return the exact amounts a curve adds to the sums of a notion."""
+    from hush.privacy import GDP, ZCDP, Approx, filters
+
     if notion == "rho":
-        return _finite("rho", curve.rho, curve), Fraction(0)
+        _finite("rho", curve.rho, curve)
+        return _something(filters.cost(curve, ZCDP(rho=1.0))[0], curve), Fraction(0)
     if notion == "mu":
-        return _finite("mu", curve.mu, curve) ** 2, Fraction(0)
-    if delta is not None:
+        _finite("mu", curve.mu, curve)
+        return _something(filters.cost(curve, GDP(mu=1.0))[0], curve), Fraction(0)
+    point = Approx(*_point(curve, delta, share))
+    first, second = filters.cost(point, Approx(epsilon=1.0, delta=0.5))
+    return first, second
+
+
+def _point(curve: "Curve", delta: float | None, share: Fraction) -> tuple[float, float]:
+    """Return the (ε, δ) at which an account of ε reads a curve."""
+    if delta is None:
+        pure = float(curve.epsilon_at(0.0))
+        if math.isfinite(pure):
+            return pure, 0.0
+        delta = getattr(curve, "delta", None)  # an (ε, δ) claim names its own
+        if not isinstance(delta, float) or not 0 < delta < 1:
+            delta = float(share)
+    else:
         checks.real("delta", delta, at_least=0, below=1)
-        epsilon = float(curve.epsilon_at(delta))
-        return _finite("epsilon", epsilon, curve, delta), Fraction(delta)
-    pure = float(curve.epsilon_at(0.0))
-    if math.isfinite(pure):
-        return Fraction(pure), Fraction(0)
-    own = getattr(curve, "delta", None)
-    if isinstance(own, float) and 0 < own < 1:
-        point = float(curve.epsilon_at(own))
-        if math.isfinite(point):
-            return Fraction(point), Fraction(own)
-    if not share:
+        delta = float(delta)
+    epsilon = float(curve.epsilon_at(delta))
+    if not delta and not math.isfinite(epsilon):
         raise BudgetExceeded(
-            f"{curve!r} needs a delta above 0; the budget has delta 0. Open a budget "
+            f"{curve!r} needs a delta above 0, and none is to be had. Open a budget "
             "with a delta, or use a mechanism that is pure."
         )
-    epsilon = float(curve.epsilon_at(float(share)))
-    return _finite("epsilon", epsilon, curve, float(share)), Fraction(float(share))
+    _finite("epsilon", epsilon, curve, delta)
+    return epsilon, delta
+
+
+def _something(amount: Fraction, curve: "Curve") -> Fraction:
+    """Return `amount`, or a trace where a loss is so small that it underflowed."""
+    if not amount and float(curve.epsilon_at(0.0)) > 0:
+        return Fraction(5e-324)
+    return amount
 
 
 def _finite(
     name: str, value: float, curve: "Curve", delta: float | None = None
-) -> Fraction:
+) -> None:
     if not math.isfinite(value):
         at = "" if delta is None else f" at delta {delta:g}"
         raise NoBound(
             f"{curve!r} has no finite {name}{at}, so a budget of {name} cannot hold "
             "it. Charge it to a budget of another notion, or name a larger delta."
         )
-    return Fraction(value)

@@ -23,7 +23,7 @@ from hush.ledger.verdict import Verdict
 from hush.noise.source import SECURE, Source
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Curve
+    from hush.privacy import Curve
 
 _FAILURE = canonical({"error": "query_failed"})  # the same for every cause
 
@@ -44,7 +44,7 @@ class Ledger:
     unnoticed; (6) a cost is exact and depends on the plan alone.
 
     Example:
-        >>> from hush.privacy.pure import Pure
+        >>> from hush.privacy import Pure
         >>> ledger = Ledger.open("memory://", budget=Budget(epsilon=1))
         >>> receipt = ledger.charge(Pure(epsilon=0.25))
         >>> ledger.remaining().epsilon

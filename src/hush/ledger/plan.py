@@ -12,7 +12,7 @@ from hush.ledger.values import describe
 from hush.noise.source import Source
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Curve
+    from hush.privacy import Curve
 
 
 @final
@@ -95,7 +95,7 @@ class Plan:
         curves = [step.curve() for step in self.steps]
         if len(curves) == 1:
             return curves[0]
-        from hush.privacy.compose import compose
+        from hush.privacy import compose
 
         return compose(*curves)
 

@@ -16,7 +16,7 @@ from hush.ledger.receipt import Receipt
 from hush.ledger.values import decode, encode
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Curve
+    from hush.privacy import Curve
 
 
 def frame(mechanisms: tuple[Any, ...], curve: "Curve") -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Release:
     @cached_property
     def curve(self) -> "Curve":
         """The guarantee of this release alone."""
-        from hush.privacy.curve import Curve
+        from hush.privacy import Curve
 
         return Curve.from_json(canonical(self._shown["curve"]))
 

@@ -48,7 +48,8 @@ class Postgres(Store):
         self._owner = os.getpid()
         self._connection: Any = None
         self._attempt(self._check, "")
-        self.run(self._create)
+        if not self.read(self._complete):
+            self.run(self._create)
 
     def __repr__(self) -> str:
         return "Postgres(...)"  # the address may hold a password
@@ -60,6 +61,15 @@ class Postgres(Store):
                     f"the PostgreSQL server runs with {name}=off, so a charge could be "
                     "lost in a crash. Switch it on."
                 )
+
+    @staticmethod
+    def _complete(transaction: Transaction) -> bool:
+        rows = transaction._execute(
+            "SELECT relname FROM pg_class WHERE pg_table_is_visible(oid) "
+            "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'",
+            (),
+        ).fetchall()
+        return schema.NAMES.issubset(row[0] for row in rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:

@@ -51,6 +51,15 @@ _RULES = (
 )
 
 
+_INDEXES = ("hush_one_opening", "hush_one_closing", "hush_one_start", "hush_failures")
+
+# What must be there; when something is missing, everything is made that is not.
+NAMES = frozenset(
+    {"hush_entry", "hush_account", *_INDEXES}
+    | {f"hush_{table}_{event.lower()}" for table, event, _, _ in _RULES}
+)
+
+
 def sqlite() -> tuple[str, ...]:
     """Return the statements that make the tables in SQLite."""
     tables = tuple(each.format(integer="INTEGER", strict=" STRICT") for each in _TABLES)

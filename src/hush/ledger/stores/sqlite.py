@@ -64,10 +64,16 @@ class SQLite(Store):
                     "first; a ledger is not created by accident."
                 )
             refuse_network(self.path)
-        self.run(self._create)
+        if not self.read(self._complete):
+            self.run(self._create)
 
     def __repr__(self) -> str:
         return f"SQLite({':memory:' if self.path is None else str(self.path)!r})"
+
+    @staticmethod
+    def _complete(transaction: Transaction) -> bool:
+        rows = transaction._execute("SELECT name FROM sqlite_master", ())
+        return schema.NAMES.issubset(row[0] for row in rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:

@@ -1,0 +1,59 @@
+"""L1: processes that are killed anywhere neither leak, nor overspend, nor lose."""
+
+import collections
+
+import pytest
+
+from hush.ledger import Budget, Ledger
+from hush.ledger.steps import STEPS
+from ledger.faults import settle, storm
+
+
+def _run(url, log, seconds):
+    with Ledger.open(url, budget=Budget(epsilon=4)):
+        pass
+    storm(url, log, seconds=seconds)
+    answers = settle(url, log, keys=60, cost=0.1)
+    kills = collections.Counter(
+        line.split()[1]
+        for line in log.read_text().splitlines()
+        if line.startswith("killed")
+    )
+    return answers, kills
+
+
+def test_l1_killed_for_ten_seconds_sqlite(sqlite_url, tmp_path):
+    answers, kills = _run(sqlite_url, tmp_path / "log", 10)
+    assert len(answers) > 5
+    assert sum(kills.values()) > 20
+
+
+def test_l1_killed_for_ten_seconds_postgres(postgres_url, tmp_path):
+    answers, kills = _run(postgres_url, tmp_path / "log", 10)
+    assert len(answers) > 5
+    assert sum(kills.values()) > 20
+
+
+@pytest.mark.slow
+def test_l1_killed_at_every_step(durable_url, tmp_path):
+    answers, kills = _run(durable_url, tmp_path / "log", 120)
+    assert len(answers) == 40, "the whole budget was used, and no more"
+    assert set(kills) >= {*STEPS, "released"}
+
+
+@pytest.mark.parametrize("step", [*STEPS, "released"])
+def test_killed_at_one_step_and_resumed(step, sqlite_url, tmp_path):
+    """The shortest form of L1: one process, one kill, one retry."""
+    from ledger.faults import start
+
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=0.1)):
+        pass
+    log = tmp_path / "log"
+    assert start("once.py", sqlite_url, log, step).wait() == -9
+    answers = settle(sqlite_url, log, keys=1, cost=0.1)
+    charged = step not in ("reserve", "commit-reserve")
+    assert set(answers) == ({"key0"} if charged else set())
+    assert start("once.py", sqlite_url, log, "never").wait() == 0
+    again = settle(sqlite_url, log, keys=1, cost=0.1)
+    assert answers.items() <= again.items()
+    assert len(again) == 1

@@ -1,0 +1,108 @@
+"""L2, L3, L6: the last unit goes to one; the naive twin gives it to several."""
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hush.errors import KeyConflict
+from hush.ledger import Budget, Ledger
+from ledger.faults import environment
+from ledger.toys import Die, Total
+
+_RACE = Path(__file__).with_name("race.py")
+
+
+def race(kind, url, rounds, processes=8, threads=4):
+    job = {"kind": kind, "url": url, "rounds": rounds}
+    job |= {"processes": processes, "threads": threads}
+    done = subprocess.run(
+        [sys.executable, str(_RACE), json.dumps(job)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=300,
+    )
+    return json.loads(done.stdout)
+
+
+def prepare(url, rounds):
+    with Ledger.open(url) as ledger:
+        for turn in range(rounds):
+            ledger.grant(Budget(epsilon=1), dataset=f"round{turn}")
+
+
+def test_l2_exactly_one_of_many_gets_the_last_unit(durable_url):
+    prepare(durable_url, 200)
+    assert race("ledger", durable_url, 200) == [1] * 200
+    with Ledger.open(durable_url):
+        pass
+
+
+def test_l2_the_conditional_update_alone_keeps_the_budget(postgres_url):
+    """Without the lock on the chain, too: that one is there for the chain."""
+    prepare(postgres_url, 20)
+    assert race("unlocked", postgres_url, 20, processes=3, threads=1) == [1] * 20
+
+
+def test_l3_the_naive_twin_overspends(sqlite_url):
+    path = sqlite_url.removeprefix("sqlite:///")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE naive (turn INTEGER, cost INTEGER)")
+        connection.commit()
+    grants = race("naive", sqlite_url, 40)
+    assert max(grants) > 1, "a race that catches nobody proves nothing"
+
+
+def test_l3_the_naive_twin_overspends_postgres(postgres_url):
+    import psycopg
+
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE naive (turn INTEGER, cost INTEGER)")
+    assert max(race("naive", postgres_url, 40)) > 1
+
+
+def test_l6_one_key_a_hundred_times_at_once(url):
+    with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
+        texts, conflicts = set(), []
+
+        def ask(number):
+            if number % 10 == 0:
+                try:
+                    ledger.release(Die(0.2), Total(), [1], "one")
+                except KeyConflict as conflict:
+                    conflicts.append(conflict)
+            else:
+                texts.add(ledger.release(Die(0.1), Total(), [1], "one").to_json())
+
+        ledger.release(Die(0.1), Total(), [1], "one")
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(texts) == 1
+        assert len(conflicts) == 10
+        assert ledger.remaining().epsilon == pytest.approx(0.9)
+        assert ledger.verify()
+
+
+def test_l6_one_key_first_asked_by_many_threads(url):
+    with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
+        texts = set()
+
+        def ask():
+            texts.add(ledger.release(Die(0.1), Total(), [1], "one").to_json())
+
+        threads = [threading.Thread(target=ask) for _ in range(30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(texts) == 1, "who comes second is given the first answer"
+        assert ledger.remaining().epsilon == pytest.approx(0.9)

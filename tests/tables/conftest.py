@@ -37,7 +37,9 @@ class Postgres:
 def postgres_engine():
     with postgres() as address:
         assert address is not None, "no PostgreSQL could be started"
-        yield Postgres(database(address, "tables"))
+        engine = Postgres(database(address, "tables"))
+        yield engine
+        engine.connection.disconnect()
 
 
 @pytest.fixture(params=["duckdb", "polars", "postgres"])

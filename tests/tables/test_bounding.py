@@ -79,16 +79,24 @@ def test_one_strange_record_moves_no_more_than_declared(engine, value, grouped):
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("grouped", [True, False], ids=["grouped", "all"])
-@pytest.mark.parametrize("bounds", [(0, 100), (-100, 0), (-3, 5), (5, 9)])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (-3, 5),
+        pytest.param((0, 100), marks=pytest.mark.slow),
+        pytest.param((-100, 0), marks=pytest.mark.slow),
+        pytest.param((5, 9), marks=pytest.mark.slow),
+    ],
+)
 def test_exhaustive_neighbors_of_tiny_tables(neighbors, grouped, bounds):
     # HAZARDS S4: all contributions of one person on the corners of the bounds.
     import ibis
 
     lower, upper = bounds
-    corners = [lower - 1.0, float(lower), float(upper), None]
+    corners = [float(lower), float(upper), None]
     contributions = [
         [(9, g, x) for g, x in chosen]
-        for size in (0, 1, 2, 3)
+        for size in (0, 1, 3)
         for chosen in itertools.combinations_with_replacement(
             [(g, x) for g in ("a", "b") for x in corners], size
         )

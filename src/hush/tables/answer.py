@@ -13,7 +13,7 @@ from hush.ledger import Release
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
-    from hush.mechanisms.geometric import Geometric
+    from hush.mechanisms import Geometric
     from hush.tables.query import Query
 
 Floats = NDArray[np.float64]

@@ -85,12 +85,14 @@ def parse(text: str) -> sql.Expression:
     try:
         found = sqlglot.parse(text, dialect="duckdb")
     except sqlglot.errors.SqlglotError as problem:
-        detail = problem.errors[0] if getattr(problem, "errors", None) else {}
-        at = f" at column {detail['col']}" if detail.get("col") else ""
+        details = getattr(problem, "errors", None) or [{}]
+        column_ = details[0].get("col")
+        at = f" at column {column_}" if column_ else ""
         raise Unsupported(f"cannot read the expression {text!r}{at}.") from None
     if len(found) != 1 or found[0] is None:
         raise Unsupported(f"expected one expression; got {text!r}.")
-    return found[0]
+    expression: sql.Expression = found[0]
+    return expression
 
 
 def truth(table: ir.Table, text: str) -> Any:

@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush import checks
-from hush.mechanisms.geometric import Geometric
+from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
 from hush.tables import bounding, expression
 from hush.tables.aggregate import Aggregate

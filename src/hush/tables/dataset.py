@@ -1,5 +1,6 @@
 """A data set: a source, who is protected in it, and the ledger that pays."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -8,8 +9,9 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.errors import InvalidArgument, Unsupported
 from hush.ledger import Budget, Ledger
-from hush.tables import expression
+from hush.tables import expression, select
 from hush.tables.aggregate import Aggregate
+from hush.tables.answer import Answer
 from hush.tables.query import Key, Query
 from hush.tables.source import source
 from hush.units import Neighbors
@@ -61,6 +63,19 @@ class Dataset:
     def agg(self, **aggregates: Aggregate) -> Query:
         """Ask about all rows together."""
         return Grouped(self, (), ((),)).agg(**aggregates)
+
+    def sql(
+        self,
+        text: str,
+        epsilon: float,
+        *,
+        keys: Mapping[str, Any] | None = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Release the answer to one SELECT; see `hush.tables.select`."""
+        asked = select.query(self, text, keys=keys, bounds=bounds)
+        return asked.release(epsilon, key=key)
 
 
 @final

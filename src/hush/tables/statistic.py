@@ -103,7 +103,9 @@ class Statistic:
         """
         coarse = self._coarse
         rounding = len(self.keys) if coarse > 1 else 0
-        return math.ceil(Fraction(self._reach, coarse)) + rounding
+        steps = math.ceil(Fraction(self._reach, coarse)) + rounding
+        # A multiple of 1024 has an exact curve of 1024 atoms; a millionth is lost.
+        return -(-steps // 1024) * 1024
 
     @property
     def unit_value(self) -> Fraction:

@@ -38,14 +38,14 @@ def solve(
             low = max(low, x)
         else:
             high = min(high, x)
-        if high - low <= 4e-15 * high:
+        if math.isfinite(high) and high - low <= 4e-15 * high:
             break
         seen = (last_y - y) / (x - last_x) if x != last_x else math.nan
         slope = seen if math.isfinite(seen) and seen > 1e-3 * slope else slope
         last_x, last_y = x, y
         # Newton, aimed a hair to the side that can be certified.
         x = x + (max(min(y, 50.0), -50.0) + (5e-12 if above else -5e-12)) / slope
-        stalled = turn % 4 == 3 and high - low > 0.25 * width
+        stalled = turn % 4 == 3 and math.isfinite(width) and high - low > 0.25 * width
         width = high - low if turn % 4 == 3 else width
         if not low < x < high or stalled:
             x = (low + high) / 2 if math.isfinite(high) else 2 * low + 1 / slope

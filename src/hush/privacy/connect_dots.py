@@ -80,5 +80,6 @@ def connect(law: LossLaw, spacing: float, first: int, last: int) -> Grid:
     error[:-1] += width[1:] / step
     raised = np.maximum(mass + 4 * ROUNDING * growth * upper / step, 0.0)
     error = np.minimum(error + raised - mass, raised)
-    error[0] = raised[0]  # losses below the grid were raised to its first point
+    if points[0] > -law.reversed().largest_loss:
+        error[0] = raised[0]  # losses below the grid were raised to its first point
     return Grid(spacing, first, raised, error, float(upper[-1]))

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hush.privacy.contour_build import LOG_PRECISION, prepare
+from hush.privacy.contour_build import LOG_PRECISION, Exhausted, prepare
 from hush.privacy.contour_line import TINY, Contour
 from hush.privacy.loss_law import ROUNDING, Bracket
 from hush.privacy.saddle import Components, Sketch, checked
@@ -107,7 +107,10 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
     if _log_drop(components, log_value) < -80.0:
         sketch = Sketch.of(components, _log_drop(components, log_value))
         c, log_value = sketch.at_epsilon(epsilon)
-    return prepare(components, sketch, c, epsilon, log_value).delta(epsilon)
+    try:
+        return prepare(components, sketch, c, epsilon, log_value).delta(epsilon)
+    except Exhausted:
+        return _infinite(components)[0], 1.0
 
 
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:
@@ -128,7 +131,10 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
     c, guess = sketch.at_delta(log_target)
     lower, upper = 0.0, top
     for _ in range(2):
-        contour = prepare(components, sketch, c, guess, log_target)
+        try:
+            contour = prepare(components, sketch, c, guess, log_target)
+        except Exhausted:
+            break
         found = _on_contour(contour, delta, guess)
         lower, upper = max(lower, found[0]), min(upper, found[1])
         if upper - lower <= 1e-7 * upper or not math.isfinite(upper):

@@ -16,6 +16,10 @@ _MOST_NODES = 1 << 16
 _MOST_WORK = 1 << 22  # nodes times points
 
 
+class Exhausted(Exception):
+    """The transform cannot be resolved at reasonable cost."""
+
+
 def prepare(
     components: Components, sketch: Sketch, c: float, epsilon: float, log_value: float
 ) -> Contour:
@@ -53,6 +57,8 @@ def prepare(
         log_tolerance = float(estimate) + LOG_PRECISION - lost - math.log(count_all)
         rule = law.rule(c, reach, log_tolerance, log_drop)
         at = tilted(rule, c, reach)
+        if not copies * at.quadrature_error < 0.1:
+            raise Exhausted
         value, error = at.ratio(step, count + 1)
         size = np.hypot(1 + value.real, value.imag)
         with np.errstate(divide="ignore"):
@@ -131,7 +137,8 @@ def alias_window(
     sketch: Sketch, c: float, epsilon: float, log_value: float, bend: float
 ) -> tuple[float, float, float]:
     """Return tilts beside c and the width at which aliases are negligible."""
-    spread = 1 / math.sqrt(bend)
+    # Beside the top of a bounded law nothing varies, and the kernel sets the scale.
+    spread = 1 / math.sqrt(bend + 0.01 / c**2)
     offsets = np.array([0.3, 1.0, 2.0, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 13.0]) * spread
 
     def width(s: float) -> float:

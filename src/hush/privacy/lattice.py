@@ -25,6 +25,7 @@ from hush.privacy.search import each, solve
 _POINTS = 1 << 16
 _MOST_COPIES = 10**6
 _COARSE = 1 << 10
+_LONGEST = 1 << 19
 
 
 @final
@@ -48,11 +49,14 @@ class Lattice:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return a bracket of delta."""
-        gap = self.loss - epsilon
-        kernel = np.exp(-self.c * np.maximum(gap, 0)) * -np.expm1(-np.maximum(gap, 0))
+        # Beyond forty over the tilt the kernel is below every rounding.
+        first = int(np.searchsorted(self.loss, epsilon))
+        last = int(np.searchsorted(self.loss, epsilon + 40 / self.c))
+        gap = self.loss[first:last] - epsilon
+        kernel = np.exp(-self.c * gap) * -np.expm1(-gap)
         factor = math.exp(min(self.log_scale - self.c * epsilon, 700.0))
-        total = float(self.weight @ kernel)
-        rounding = self.weight_error * float(kernel.sum()) + 1e-14 * total
+        total = float(self.weight[first:last] @ kernel)
+        rounding = self.weight_error * float(kernel.sum()) + 1e-14 * total + 5e-18
         outside = self._outside(epsilon)
         # Coins: |their sum| > reach with chance at most `rare`, and total variation
         # at most √T Δ/2 (Pinsker), as each has KL divergence at most Δ²/2.
@@ -60,8 +64,9 @@ class Lattice:
         drift = self.copies * self.spacing**2 / 2
         reach = min(self.copies * self.spacing, 9 * spread + drift)
         rare = 0.0 if reach < 9 * spread + drift else 2 * math.exp(-40.5)
-        near = np.abs(gap) <= 2 * reach + self.spacing
-        height = np.exp(np.minimum(-self.c * gap[near], 700.0))
+        ends = epsilon + np.array([-1, 1]) * (2 * reach + self.spacing)
+        near = slice(*np.searchsorted(self.loss, ends))
+        height = np.exp(np.minimum(-self.c * (self.loss[near] - epsilon), 700.0))
         density = float((self.weight[near] + self.weight_error) @ height)
         # Where the window does not reach, a sum is only bounded by its tail.
         coins = (spread / 2 + rare) * (density + outside) / (1 - rare) + rare
@@ -110,13 +115,15 @@ def _lay(
     components: Components, sketch: Sketch, c: float, epsilon: float, log_value: float
 ) -> Lattice:
     c = sketch.calm(c, epsilon, log_value)
-    _, mean, bend = sketch.cumulants(c)
+    _, _, bend = sketch.cumulants(c)
     left, right, width = alias_window(sketch, c, epsilon, log_value, bend)
     copies = math.fsum(float(times) for _, times in components)
     cut = math.exp(max(log_value + LOG_PRECISION, -700.0)) / copies
-    spacing = 1.1 * width / _POINTS
-    # The window holds ε and the tilted mean, with room on both sides.
-    start = math.floor((min(mean, epsilon) - 0.45 * width) / spacing)
+    # The window reaches as far to either side of ε as aliases need to die out.
+    spacing = 2.1 * width / _POINTS
+    reach = max(high - low for low, high in (ends(law, cut) for law, _ in components))
+    spacing = max(spacing, reach / _LONGEST)
+    start = math.floor((epsilon - 1.05 * width) / spacing)
     transform = np.ones(_POINTS // 2 + 1, dtype=np.complex128)
     scale, finite, defect, rounding = 0.0, 0.0, 0.0, 0.0
     log_alias = [0.0, 0.0]

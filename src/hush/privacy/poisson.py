@@ -184,7 +184,7 @@ def poisson(curve: Curve, rate: float) -> Curve:
         >>> f"{c.epsilon_at(0):.6f}"
         '0.158565'
         >>> f"{c.remove.delta_at(0.05):.4f} {c.add.delta_at(0.05):.4f}"
-        '0.0325 0.0106'
+        '0.0324 0.0111'
 
     Reference: [ZDW22] Theorem 11 (N11.1, N14.T3).
     """

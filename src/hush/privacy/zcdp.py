@@ -54,8 +54,7 @@ class ZCDP(Curve):
         low = self._gaussian.profile(direction, epsilon)[0]
         if self.rho == 0 or math.isinf(self.rho):
             return low, np.full(np.shape(epsilon), 0.0 if self.rho == 0 else 1.0)
-        small = np.size(epsilon) <= 8
-        found = conversion.delta(self._line, conversion.ORDERS, epsilon, polish=small)
+        found = conversion.delta(self._line, conversion.ORDERS, epsilon, smooth=True)
         return low, found
 
     def _line(self, order: Floats) -> Floats:

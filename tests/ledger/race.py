@@ -70,9 +70,7 @@ def without_chain_lock(url: str) -> Attempt:
     """The ledger, with nothing but the conditional UPDATE to keep the budget."""
     from hush.ledger.stores import postgres
 
-    begin = postgres._BEGIN
-    postgres._BEGIN = begin[: begin.index("; SELECT pg_advisory")]
-    assert "pg_advisory" not in postgres._BEGIN
+    postgres._BEGIN = tuple(e for e in postgres._BEGIN if "pg_advisory" not in e)
     return with_ledger(url)
 
 

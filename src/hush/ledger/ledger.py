@@ -333,7 +333,7 @@ class Ledger:
 
     def history(self) -> tuple[Record, ...]:
         """Return every entry, oldest first."""
-        return records(self._store.read(lambda t: list(t.entries())))
+        return records(self._store.read(lambda t: t.entries()))
 
     def pending(self) -> tuple[Record, ...]:
         """Return the charges without an answer: resume them with their keys."""

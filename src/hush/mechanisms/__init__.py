@@ -1,1 +1,51 @@
-"""Mechanisms: public, immutable values that know their privacy and their error."""
+"""Mechanisms: public values that know their privacy, their error and their answer."""
+
+from hush.mechanisms.canonical import Canonical
+from hush.mechanisms.discrete_gaussian import DiscreteGaussian
+from hush.mechanisms.error import Error
+from hush.mechanisms.exponential import Exponential
+from hush.mechanisms.gaussian import Gaussian
+from hush.mechanisms.geometric import Geometric
+from hush.mechanisms.histogram import Histogram
+from hush.mechanisms.k_norm import KNorm
+from hush.mechanisms.laplace import Laplace
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.noisy_max import NoisyMax
+from hush.mechanisms.permute_and_flip import PermuteAndFlip
+from hush.mechanisms.quantile import Quantile
+from hush.mechanisms.queries import count, mean, proportion, sum, variance
+from hush.mechanisms.query import Query
+from hush.mechanisms.randomized_response import RandomizedResponse
+from hush.mechanisms.sparse_vector import SparseVector
+from hush.mechanisms.staircase import Staircase
+from hush.mechanisms.top_k import TopK
+from hush.mechanisms.tree_sum import TreeSum
+from hush.mechanisms.winsorized_mean import WinsorizedMean
+
+__all__ = [
+    "Canonical",
+    "DiscreteGaussian",
+    "Error",
+    "Exponential",
+    "Gaussian",
+    "Geometric",
+    "Histogram",
+    "KNorm",
+    "Laplace",
+    "Mechanism",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "Quantile",
+    "Query",
+    "RandomizedResponse",
+    "SparseVector",
+    "Staircase",
+    "TopK",
+    "TreeSum",
+    "WinsorizedMean",
+    "count",
+    "mean",
+    "proportion",
+    "sum",
+    "variance",
+]

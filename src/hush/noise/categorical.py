@@ -9,7 +9,7 @@ are drawn in that second form, exactly.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +73,20 @@ class _Candidates:
         return low, high
 
 
+class Weights(Protocol):
+    """Weights that can be summed as exactly as asked."""
+
+    chance: Floats  # relative to a common factor, good to ERROR
+
+    def total(self, start: int, stop: int, digits: int) -> tuple[int, int]:
+        """Return integers around 10^digits times the sum of a range of weights."""
+
+
 @final
 class SoftmaxSampler:
     """A tree of partial sums; each node is a ladder of at most 1024 children."""
 
-    def __init__(self, candidates: _Candidates, word: Word = WORD) -> None:
+    def __init__(self, candidates: Weights, word: Word = WORD) -> None:
         self._candidates = candidates
         self._word = word
         self._levels = [candidates.chance]

@@ -27,8 +27,9 @@ def exp_bracket(x: Fraction, digits: int) -> Bracket:
     largest = context.divide(Decimal(x.numerator), Decimal(x.denominator))
     context.rounding = ROUND_FLOOR
     smallest = context.divide(Decimal(x.numerator), Decimal(x.denominator))
-    low = context.next_minus(context.exp(-largest))
-    high = context.next_plus(context.exp(-smallest))
+    # Not `-largest`: the operator would round to the precision of another context.
+    low = context.next_minus(context.exp(largest.copy_negate()))
+    high = context.next_plus(context.exp(smallest.copy_negate()))
     return Fraction(low), Fraction(min(high, Decimal(1)))
 
 

@@ -35,14 +35,15 @@ class Lattice:
         checks.whole("exponent", self.exponent, at_least=-1000, at_most=1000)
 
     @classmethod
-    def under(cls, width: Any, *, bits: int = 40) -> "Lattice":
+    def under(cls, width: Any, *, bits: int = 30) -> "Lattice":
         """Return the grid 2^bits times finer than the power of two at most `width`.
 
-        `width` is public: a noise scale, never a data value.
+        `width` is public: a noise scale, never a data value. Thirty bits leave room
+        for values four billion times the scale and cost a billionth of it.
 
         Example:
             >>> Lattice.under(1.0).step
-            Fraction(1, 1099511627776)
+            Fraction(1, 1073741824)
         """
         exact = checks.rational("width", width)
         checks.whole("bits", bits, at_least=0, at_most=50)

@@ -1,0 +1,95 @@
+"""From a target to the noise that meets it: the least, or the most."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from hush import checks
+from hush.errors import InvalidArgument, NoBound
+from hush.privacy.approx import Approx
+from hush.privacy.curve import Curve
+from hush.privacy.gdp import GDP
+from hush.privacy.pure import Pure
+from hush.privacy.zcdp import ZCDP
+
+M = TypeVar("M")
+
+_CLOSE = 1 + 2.0**-46  # searches stop here; no noise is a power of two this exact
+_LOWEST, _HIGHEST = 2.0**-300, 2.0**300
+
+
+def distance(sensitivity: Any) -> Fraction:
+    """Return a sensitivity as the exact fraction it is; zero is allowed."""
+    checks.real("sensitivity", sensitivity, at_least=0)
+    return checks.rational("sensitivity", sensitivity, above=None)
+
+
+def meets(curve: Curve, target: Curve) -> bool:
+    """Return whether `curve` is proven to be at least as private as `target`."""
+    if isinstance(target, Pure):
+        return bool(curve.epsilon_at(0.0) <= target.epsilon)
+    if isinstance(target, Approx):
+        return bool(curve.delta_at(float(target.epsilon)) <= target.delta)
+    if isinstance(target, ZCDP):
+        return bool(curve.rho <= target.rho)
+    if isinstance(target, GDP):
+        return bool(curve.mu <= target.mu)
+    raise InvalidArgument(
+        f"target must be Pure, Approx, ZCDP or GDP; got {type(target).__name__}. "
+        "Read the numbers you need from it and name one of these."
+    )
+
+
+def _search(make: Callable[[float], M], good: Callable[[M], bool], *, up: bool) -> M:
+    """Return the noise at which `good` begins (or ends), on the good side."""
+    grow = 4.0 if up else 0.25
+    found = 1.0
+    if good(make(found)):
+        while good(make(found / grow)):
+            found /= grow
+            if not _LOWEST < found < _HIGHEST:
+                raise _endless()
+        bad = found / grow
+    else:
+        bad = found
+        while not good(make(found := bad * grow)):
+            bad = found
+            if not _LOWEST < found < _HIGHEST:
+                raise _endless()
+    while max(found / bad, bad / found) > _CLOSE:
+        middle = math.sqrt(found * bad)
+        if good(make(middle)):
+            found = middle
+        else:
+            bad = middle
+    return make(found)
+
+
+def _endless() -> NoBound:
+    return NoBound(
+        "no amount of noise meets this target. A mechanism with unbounded noise needs "
+        "delta > 0; an accuracy below the lattice step cannot be met."
+    )
+
+
+def smallest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
+    """Return the mechanism with the least noise for which `good` holds."""
+    return _search(make, good, up=True)
+
+
+def largest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
+    """Return the mechanism with the most noise for which `good` holds."""
+    return _search(make, good, up=False)
+
+
+def at_least(number: Fraction) -> float:
+    """Return the smallest float that is not below `number`."""
+    found = float(number)
+    return found if Fraction(found) >= number else math.nextafter(found, math.inf)
+
+
+def at_most(number: Fraction) -> float:
+    """Return the largest float that is not above `number`."""
+    found = float(number)
+    return found if Fraction(found) <= number else math.nextafter(found, -math.inf)

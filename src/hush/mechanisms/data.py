@@ -1,0 +1,75 @@
+"""Data in: NaN and infinities are mapped by one rule, then everything is clamped.
+
+NaN counts as the lower bound, -inf and +inf as the bounds they lie beyond. The rule
+looks at one record at a time, so a strange record moves an answer no more than any
+other, and nothing is ever refused because of a value found in the data.
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidArgument
+
+_CHUNK = 1 << 20
+
+
+def column(data: Any) -> NDArray[Any]:
+    """Return records as one vector of numbers; a non-numeric column is refused."""
+    array = np.asarray(data)
+    if array.size == 0:
+        return np.zeros(0)
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        raise InvalidArgument(
+            f"data must be one column of numbers; got dtype {array.dtype} and "
+            f"{array.ndim} dimensions."
+        )
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def clamp(array: NDArray[Any], lower: float, upper: float) -> NDArray[np.float64]:
+    """Return floats inside [lower, upper], NaN as `lower`."""
+    floats = array.astype(np.float64)
+    if array.dtype.kind == "f":
+        np.nan_to_num(floats, copy=False, nan=lower, posinf=upper, neginf=lower)
+    return np.clip(floats, lower, upper, out=floats)
+
+
+def fixed(
+    array: NDArray[Any], lower: float, upper: float, bits: int
+) -> NDArray[np.int64]:
+    """Return clamped values as whole multiples of 2^-bits, each rounded by itself."""
+    return np.rint(np.ldexp(clamp(array, lower, upper), bits)).astype(np.int64)
+
+
+def total(numbers: NDArray[np.int64]) -> int:
+    """Return the exact sum of integers below 2^42 in size: no order, no overflow."""
+    return sum(
+        int(numbers[start : start + _CHUNK].sum())
+        for start in range(0, numbers.size, _CHUNK)
+    )
+
+
+def total_squares(numbers: NDArray[np.int64]) -> int:
+    """Return the exact sum of squares of integers below 2^40 in size.
+
+    Halves of 20 bits keep every product below 2^40 and every partial sum below 2^63.
+    """
+    high, low = numbers >> 20, numbers & ((1 << 20) - 1)
+    return (total(high * high) << 40) + (total(high * low) << 21) + total(low * low)
+
+
+def digits(lower: float, upper: float) -> int:
+    """Return how many binary digits after the point keep values below 2^40."""
+    largest = max(abs(lower), abs(upper))
+    if largest == 0:
+        return 0
+    return 39 - max(-900, min(900, math.frexp(largest)[1]))
+
+
+def point(value: float, bits: int) -> Fraction:
+    """Return one bound rounded as the data are."""
+    return Fraction(int(np.rint(np.ldexp(value, bits)))) / Fraction(2) ** bits

@@ -1,0 +1,99 @@
+"""The exponential mechanism: a candidate with probability ∝ exp(utility/scale)."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, Self, final
+
+import numpy as np
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.selection import Gap, bounded_range, scores
+from hush.noise import SECURE, Source, gumbel_argmax
+from hush.noise.piecewise import piecewise
+from hush.privacy.curve import Curve
+
+
+def _worst(scale: float, candidates: int, t: float) -> float:
+    # One best, the others t below: (k-1)e^(-t/s)/(1 + (k-1)e^(-t/s)).
+    return 1 / (1 + math.exp(min(t / scale, 700.0)) / (candidates - 1))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Exponential(Mechanism):
+    """Choose place i of a vector of utilities with probability ∝ exp(u_i/scale).
+
+    `monotone` says that a neighbor moves all utilities in the same direction (counts
+    under add/remove), which halves the cost. `pieces` chooses from a continuum.
+
+    Guarantee: bounded range 2·sensitivity/scale (half of it if monotone), exactly; so
+    ε = 2·sensitivity/scale, and the curve is tight below it.
+
+    Example:
+        >>> m = Exponential.for_epsilon(epsilon=1, sensitivity=1)
+        >>> m, m.run([0, 0, 10**6])
+        (Exponential(scale=2.0), 2)
+        >>> -1 <= m.run_pieces([0.0, -5.0], edges=[-1.0, 0.0, 1.0]) <= 1
+        True
+
+    Reference: [MT07]; N7.1; [DDR20] for the range.
+    """
+
+    scale: float | Fraction
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        checks.rational("scale", self.scale)
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("scale", self.scale)
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee when no utility moves by more than `sensitivity`."""
+        return bounded_range((2 - self.monotone) * distance(sensitivity) / self._exact)
+
+    @property
+    def error(self) -> Gap:
+        """Worst-case law of the utility gap; say `error.among(candidates)`."""
+        return Gap(partial(_worst, float(self.scale)), float(self.scale))
+
+    def run(self, value: Any, *, source: Source = SECURE) -> int:
+        """Return the chosen place of a vector of utilities."""
+        return gumbel_argmax(scores(value), self._exact, source=source)
+
+    def run_pieces(
+        self, value: Any, *, edges: Any, bits: int = 40, source: Source = SECURE
+    ) -> float:
+        """Return a point with density ∝ exp(u/scale), u constant between `edges`.
+
+        `edges` may depend on the data except for the first and the last, which are the
+        public bounds; points lie on a public grid of 2^bits cells between these.
+        """
+        utilities = scores(value)
+        if len(edges) != utilities.size + 1:
+            raise InvalidArgument("edges must be one more than the utilities.")
+        low, high = checks.interval("edges", (float(edges[0]), float(edges[-1])))
+        cells = 1 << checks.whole("bits", bits, at_least=1, at_most=50)
+        if high == low:
+            return low
+        place = (np.asarray(edges, dtype=np.float64) - low) / (high - low) * cells
+        cuts = np.maximum.accumulate(np.clip(np.floor(place), 0, cells)).astype(
+            np.int64
+        )
+        cuts[0], cuts[-1] = 0, cells
+        chosen = piecewise(utilities, np.diff(cuts), self._exact, source=source)
+        return low + (high - low) * ((int(cuts[chosen[0]]) + chosen[1]) / cells)
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        wanted = checks.rational("epsilon", epsilon)
+        factor = 1 if public.get("monotone") else 2
+        return cls(at_least(factor * distance(sensitivity) / wanted), **public)

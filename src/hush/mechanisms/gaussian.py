@@ -1,0 +1,138 @@
+"""The Gaussian mechanism: noise ∝ exp(-x²/(2 std²)) on a public lattice."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self, final
+
+from hush import checks, law
+from hush.errors import InvalidArgument
+from hush.mechanisms import values
+from hush.mechanisms.calibration import distance
+from hush.mechanisms.error import Error
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.rounded import Rounded
+from hush.noise import SECURE, Lattice, Source, discrete_gaussian
+from hush.privacy.curve import Curve
+from hush.privacy.gdp import GDP
+from hush.privacy.pair import Pair
+from hush.privacy.pure import Pure
+from hush.privacy.zcdp import ZCDP
+
+_SMOOTH = 2  # steps of continuous noise that hide a lattice up to 1e-33 per coordinate
+_TABLE = 4096
+
+
+def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Curve:
+    """Return the guarantee of discrete Gaussian noise at an ℓ2 `norm`, in steps.
+
+    Guarantee: one coordinate of moderate width exactly. Otherwise GDP: observing
+    continuous noise of variance std² - 4, and choosing a lattice point with weight
+    exp(-distance²/8), is discrete Gaussian noise of std² up to a factor 1 ± 1e-33
+    (docs/proofs/gaussian_lattices.md). Below that, zCDP, which is exact everywhere.
+    """
+    if norm == 0:
+        return Pure(epsilon=0.0)
+    if scalar and std <= _TABLE and norm <= _TABLE:
+        return Pair.shift(law.DiscreteGaussian(std), by=math.ceil(norm))
+    if std >= 2 * _SMOOTH:
+        mu = float(norm) / math.sqrt(float(std**2 - _SMOOTH**2))
+        return GDP(mu=mu * (1 + 2.0**-50))
+    return ZCDP(rho=float(norm) ** 2 / (2 * float(std) ** 2) * (1 + 2.0**-50))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Gaussian(Mechanism):
+    """Add Gaussian noise of `std` on a lattice; whole numbers stay whole.
+
+    `step` is the public lattice, by default 2^40 times finer than the noise; whole
+    numbers are exactly on it, and their answer is rounded. Vectors are charged by the
+    ℓ2 distance; `dimension` counts their floats, each rounded once.
+
+    Guarantee: μ-GDP with μ = sensitivity/std, rounding and lattice included.
+
+    Example:
+        >>> m = Gaussian.for_epsilon(epsilon=1, delta=1e-6, sensitivity=1)
+        >>> round(m.std, 4), round(m.curve(1).mu, 4)
+        (4.2247, 0.2367)
+        >>> round(Gaussian.for_epsilon(1, delta=1e-6, classical=True).std, 4)
+        5.3091
+
+    Reference: [BW18]; N9.3, N13.T1; docs/proofs/gaussian_lattices.md.
+    """
+
+    noise: ClassVar[str] = "std"
+    std: float | Fraction
+    step: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        checks.rational("std", self.std)
+        if self.step is not None:
+            object.__setattr__(self, "step", self._grid.step)
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("std", self.std)
+
+    @cached_property
+    def _grid(self) -> Lattice:
+        return values.lattice(self.step, self._exact)
+
+    def curve(self, sensitivity: Any = 1, *, dimension: int = 1) -> Curve:
+        """Return the guarantee at an ℓ2 sensitivity."""
+        checks.whole("dimension", dimension, at_least=1)
+        d, h = distance(sensitivity), self._grid.step
+        scalar = dimension == 1
+        # Each coordinate is moved by less than one step beyond its distance.
+        norm = math.ceil(d / h) if scalar else d / h + (math.isqrt(dimension - 1) + 1)
+        return lattice_curve(self._exact / h, norm if d else 0, scalar=scalar)
+
+    @property
+    def error(self) -> Error:
+        """Exact law of the noise; of whole answers as well."""
+        fine = law.DiscreteGaussian(self._exact / self._grid.step)
+        if self._grid.exponent == 0 or self.step is not None:
+            return Error(((fine, self._grid.step),))
+        whole = Rounded(fine, -self._grid.exponent)
+        return Error(((fine, self._grid.step), (whole, Fraction(1))))
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return `value` with fresh noise on every coordinate."""
+        rate, bits = self._exact / self._grid.step, -self._grid.exponent
+
+        def draw(size: Any) -> Any:
+            return discrete_gaussian(rate, size, source=source)
+
+        def whole(size: Any) -> Any:  # the nearest whole number, halves up
+            return (draw(size) + (1 << bits >> 1)) >> bits
+
+        by_type = self.step is None and bits > 0
+        return values.release(value, self._grid, draw, whole if by_type else None)
+
+    @classmethod
+    def for_epsilon(
+        cls,
+        epsilon: float,
+        sensitivity: Any = 1,
+        *,
+        delta: float = 0.0,
+        classical: bool = False,
+        **public: Any,
+    ) -> Self:
+        """Return the least noise that is (ε, δ)-private; δ > 0 is needed.
+
+        `classical` gives the textbook constant √(2 log(1.32/δ))/ε instead, for ε < 1 up
+        to and including 1: a comparison, never better.
+        """
+        if not classical:
+            if delta == 0:
+                raise InvalidArgument(
+                    "delta must be above 0: Gaussian noise has no pure ε. Use Laplace."
+                )
+            return super().for_epsilon(epsilon, sensitivity, delta=delta, **public)
+        checks.real("epsilon", epsilon, above=0, at_most=1)
+        checks.real("delta", delta, above=0, below=1)
+        c = max(math.sqrt(2 * math.log(1.32 / delta)), 1.5)
+        return cls(c * float(distance(sensitivity)) / epsilon, **public)

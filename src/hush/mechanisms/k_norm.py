@@ -1,0 +1,160 @@
+"""The K-norm mechanism: vector noise shaped like the ball of a norm."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.mechanisms import values
+from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.mechanism import Mechanism
+from hush.noise import SECURE, Lattice, Norm, Source, discrete_laplace
+from hush.noise.radial import Body, cube, radial
+from hush.privacy.curve import Curve
+from hush.privacy.pure import Pure
+
+
+@final
+@dataclass(frozen=True)
+class NormError:
+    """The norm of the noise: a Gamma variable of shape `dimension`.
+
+    Guarantee: up to the lattice step, 2^-16 of the scale or less.
+
+    Example:
+        >>> round(NormError(dimension=1, scale=2.0).quantile(0.95), 3)
+        5.991
+    """
+
+    dimension: int
+    scale: float
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the norm."""
+        return self.scale * math.sqrt(self.dimension)
+
+    @property
+    def mean(self) -> float:
+        """Expected norm."""
+        return self.scale * self.dimension
+
+    def tail(self, t: float) -> float:
+        """Return P(norm > t)."""
+        return float(special.gammaincc(self.dimension, t / self.scale))
+
+    def chance(self, within: float) -> float:
+        """Return P(norm <= within)."""
+        return float(special.gammainc(self.dimension, within / self.scale))
+
+    def quantile(self, p: float) -> float:
+        """Return the p-quantile of the norm."""
+        checks.real("p", p, above=0, below=1)
+        return self.scale * float(special.gammaincinv(self.dimension, p))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return (0, t), which holds the norm with probability `level`."""
+        return 0.0, self.quantile(level)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class KNorm(Mechanism):
+    """Add a vector with density ∝ exp(-‖x‖/scale) for the norm 1, 2, inf or a `Body`.
+
+    Noise lies on a public lattice, 2^16 points per scale; its law there is
+    exp(-⌈‖x‖⌉/scale) in lattice steps, which any norm has exactly.
+
+    Guarantee: ε = sensitivity/scale in that norm, rounding included.
+
+    Example:
+        >>> m = KNorm.for_epsilon(epsilon=1, sensitivity=2, norm=math.inf, dimension=3)
+        >>> m.run([0.0, 1.0, 2.0]).shape, round(m.curve(2).epsilon_at(0), 6)
+        ((3,), 1.0)
+
+    Reference: [HT10]; N7.knorm; docs/proofs/k_norm.md.
+    """
+
+    scale: float | Fraction
+    dimension: int
+    norm: Any = 2
+
+    def __post_init__(self) -> None:
+        checks.rational("scale", self.scale)
+        checks.whole("dimension", self.dimension, at_least=1, at_most=10**4)
+        if not isinstance(self.norm, Body):
+            Norm.of(self.norm)
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("scale", self.scale)
+
+    @cached_property
+    def _grid(self) -> Lattice:
+        return Lattice.under(self._exact, bits=16)
+
+    def _steps(self, sensitivity: Any) -> int:
+        """Return how far apart, in lattice steps of the norm, neighbors can be."""
+        d = distance(sensitivity) / self._grid.step
+        if d == 0:
+            return 0
+        if isinstance(self.norm, Body):
+            extra = Fraction(self.norm.ones)
+        else:
+            ones = {Norm.ONE: self.dimension, Norm.INFINITY: 1}
+            root = math.isqrt(self.dimension - 1) + 1
+            extra = Fraction(ones.get(Norm.of(self.norm), root))
+        return math.ceil(d + extra)
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee at a sensitivity in the mechanism's norm."""
+        rate = self._exact / self._grid.step
+        return Pure(epsilon=at_least(self._steps(sensitivity) / rate))
+
+    @property
+    def error(self) -> NormError:
+        """Law of the norm of the noise."""
+        return NormError(self.dimension, float(self.scale))
+
+    def run(self, value: Any, *, source: Source = SECURE) -> NDArray[np.float64]:
+        """Return a vector of length `dimension` with noise."""
+        array = values.vector(value).astype(np.float64)
+        if array.shape != (self.dimension,):
+            raise InvalidArgument(
+                f"value must be a vector of length dimension={self.dimension}; got "
+                f"shape {array.shape}."
+            )
+        noise = np.ldexp(self._noise(source).astype(np.float64), self._grid.exponent)
+        return values.snap(array, self._grid) + noise
+
+    def _noise(self, source: Source) -> NDArray[np.int64]:
+        rate = self._exact / self._grid.step
+        if isinstance(self.norm, Body):
+            return radial(self.norm, self.dimension, rate, source=source)
+        kind = Norm.of(self.norm)
+        if kind is Norm.ONE:
+            drawn: NDArray[np.int64] = discrete_laplace(
+                rate, self.dimension, source=source
+            )
+            return drawn
+        body = Body(cube, box=1, ones=1) if kind is Norm.INFINITY else None
+        return radial(body, self.dimension, rate, source=source)
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        wanted = checks.rational("epsilon", epsilon)
+        found = cls(scale=at_least(distance(sensitivity) / wanted), **public)
+        while True:
+            need = found._steps(sensitivity) * found._grid.step / wanted
+            if found._exact >= need:
+                return found
+            found = cls(scale=at_least(need), **public)

@@ -1,0 +1,131 @@
+"""A mechanism: a public value that knows its privacy, its error and its answer."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import MISSING, fields
+from typing import Any, ClassVar, Self
+
+from hush import checks
+from hush.mechanisms import calibration
+from hush.noise import SECURE, Source
+from hush.privacy.approx import Approx
+from hush.privacy.curve import Curve
+from hush.privacy.pure import Pure
+
+
+class Mechanism(ABC):
+    """How private am I (`curve`), how wrong (`error`), what do I say (`run`).
+
+    Every concrete mechanism is a frozen dataclass of public numbers: it holds neither
+    data nor randomness, so it may be printed, compared, stored and posted.
+
+    Guarantee: for any two inputs at distance at most `sensitivity` in the mechanism's
+    metric, the laws of `run` satisfy `curve(sensitivity)`.
+
+    Example:
+        >>> from hush.mechanisms import Laplace
+        >>> Laplace(scale=2.0)
+        Laplace(scale=2.0)
+    """
+
+    # The field that grows with the noise; the law-suite checks that privacy does too.
+    noise: ClassVar[str] = "scale"
+
+    @abstractmethod
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee for inputs at distance at most `sensitivity`."""
+
+    @property
+    @abstractmethod
+    def error(self) -> Any:
+        """The law of what separates an answer from the truth."""
+
+    @abstractmethod
+    def run(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return a private answer about `value`."""
+
+    @classmethod
+    def for_curve(cls, target: Curve, sensitivity: Any = 1, **public: Any) -> Self:
+        """Return the mechanism with the least noise that meets `target`.
+
+        Example:
+            >>> from hush.mechanisms import Gaussian
+            >>> from hush.privacy.gdp import GDP
+            >>> round(Gaussian.for_curve(GDP(mu=0.5), sensitivity=1).std, 6)
+            2.0
+        """
+        if isinstance(target, Pure):
+            exact = cls._for_pure(float(target.epsilon), sensitivity, public)
+            if exact is not None:
+                return exact
+        return calibration.smallest(
+            lambda noise: cls(**{cls.noise: noise}, **public),
+            lambda found: calibration.meets(found.curve(sensitivity), target),
+        )
+
+    @classmethod
+    def for_epsilon(
+        cls,
+        epsilon: float,
+        sensitivity: Any = 1,
+        *,
+        delta: float = 0.0,
+        **public: Any,
+    ) -> Self:
+        """Return the mechanism with the least noise that is (ε, δ)-private.
+
+        Example:
+            >>> from hush.mechanisms import Laplace
+            >>> Laplace.for_epsilon(epsilon=0.5, sensitivity=1)
+            Laplace(scale=2.0)
+        """
+        checks.real("epsilon", epsilon, above=0)
+        checks.real("delta", delta, at_least=0, below=1)
+        target = Approx(epsilon, delta) if delta else Pure(epsilon)
+        return cls.for_curve(target, sensitivity, **public)
+
+    @classmethod
+    def for_accuracy(
+        cls, within: float, level: float = 0.95, sensitivity: Any = 1, **public: Any
+    ) -> Self:
+        """Return the mechanism with the most noise whose error stays `within`.
+
+        Guarantee: the error is at most `within` with probability at least `level`.
+
+        Example:
+            >>> from hush.mechanisms import Laplace
+            >>> m = Laplace.for_accuracy(within=5, level=0.95, sensitivity=1)
+            >>> round(m.curve(1).epsilon_at(0), 3)
+            0.599
+        """
+        checks.real("within", within, above=0)
+        checks.real("level", level, above=0, below=1)
+        calibration.distance(sensitivity)
+        return calibration.largest(
+            lambda noise: cls(**{cls.noise: noise}, **public),
+            lambda found: found.error.chance(within) >= level,
+        )
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        """Return the closed form for an ε target, where there is one."""
+        return None
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{name}={value!r}"
+            for name, value, default in _public(self)
+            if value != default
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _public(mechanism: Any) -> Iterable[tuple[str, Any, Any]]:
+    """Yield (name, value, default) of each public field."""
+    for field in fields(mechanism):
+        default = None if field.default is MISSING else field.default
+        value = getattr(mechanism, field.name)
+        # A field without a default is always shown.
+        yield field.name, value, default if field.default is not MISSING else object()

@@ -1,0 +1,133 @@
+"""Report noisy max: the index of the largest noisy score, and nothing else."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from typing import Any, Literal, Self, final
+
+import numpy as np
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.mechanisms import values
+from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.exponential import Exponential
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.permute_and_flip import PermuteAndFlip
+from hush.mechanisms.selection import Gap, scores
+from hush.noise import SECURE, Lattice, Source, discrete_laplace, integers
+from hush.privacy.curve import Curve
+from hush.privacy.pure import Pure
+
+Kind = Literal["laplace", "gumbel", "exponential"]
+
+
+@lru_cache(maxsize=4096)
+def _worst(scale: float, candidates: int, t: float) -> float:
+    """Return P(r_0 <= max_j r_j - t) for k-1 rivals, by quadrature."""
+    x = np.linspace(-45, 45 + math.log(candidates), 20_001)
+    half = 0.5 * np.exp(-np.abs(x))
+    below = np.where(x < 0, half, 1 - half)
+    rivals = below ** (candidates - 1)  # law of the best rival, in units of the scale
+    # The best candidate loses to a rival at x when its own noise is below x - t.
+    y = x - t / scale
+    loses = np.where(
+        y < 0, 0.5 * np.exp(np.minimum(y, 0)), 1 - 0.5 * np.exp(-np.abs(y))
+    )
+    chance = np.diff(rivals) @ (loses[1:] + loses[:-1]) / 2
+    return float(min(1.0, chance * (1 + 1e-5)))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class NoisyMax(Mechanism):
+    """Add noise of `scale` to every score and report the place of the largest.
+
+    `kind` is the noise: "laplace", "gumbel" (the exponential mechanism) or
+    "exponential" (permute and flip, the most accurate at equal ε).
+
+    Guarantee: ε = 2·sensitivity/scale (half of it if `monotone`); ties on the lattice
+    are broken by a fair choice, which the proof allows.
+
+    Example:
+        >>> NoisyMax.for_epsilon(epsilon=1, kind="gumbel").run([1, 2, 10**7])
+        2
+
+    Reference: [DR14] Claim 3.9; N5.1; docs/proofs/noisy_max.md for ties.
+    """
+
+    scale: float | Fraction
+    kind: Kind = "exponential"
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        checks.rational("scale", self.scale)
+        if self.kind not in ("laplace", "gumbel", "exponential"):
+            raise InvalidArgument(
+                f"kind must be 'laplace', 'gumbel' or 'exponential'; got {self.kind!r}."
+            )
+
+    @cached_property
+    def _twin(self) -> Exponential | PermuteAndFlip | None:
+        if self.kind == "gumbel":
+            return Exponential(self.scale, self.monotone)
+        if self.kind == "exponential":
+            return PermuteAndFlip(self.scale, self.monotone)
+        return None
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("scale", self.scale)
+
+    def _cost(self, sensitivity: Any) -> Fraction:
+        d = distance(sensitivity)
+        if d.denominator > 1:  # whole sensitivities lose nothing on either lattice
+            grid = values.lattice(None, self._exact)
+            d = values.steps(grid, d) * grid.step
+        return (2 - self.monotone) * d
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee when no score moves by more than `sensitivity`."""
+        if self._twin is not None:
+            return self._twin.curve(sensitivity)
+        return Pure(epsilon=at_least(self._cost(sensitivity) / self._exact))
+
+    @property
+    def error(self) -> Gap:
+        """Worst-case law of the utility gap; say `error.among(candidates)`."""
+        if self._twin is not None:
+            return self._twin.error
+        return Gap(partial(_worst, float(self.scale)), float(self.scale))
+
+    def run(self, value: Any, *, source: Source = SECURE) -> int:
+        """Return the place of the largest noisy score."""
+        if self._twin is not None:
+            return self._twin.run(value, source=source)
+        given = scores(value)
+        whole = given.dtype.kind in "iu"
+        grid = Lattice(0) if whole else values.lattice(None, self._exact)
+        noise = discrete_laplace(self._exact / grid.step, given.shape, source=source)
+        if whole:
+            noisy = values.whole_vector(given) + noise
+        else:
+            # Relative to the best, far ones saturate: they lose by 2^20 scales anyway.
+            behind = np.ldexp(values.snap(given, grid), -grid.exponent)
+            behind = np.maximum(behind - behind.max(), -(2.0**61))
+            noisy = behind.astype(np.int64) + noise
+        best = np.flatnonzero(noisy == noisy.max())
+        return int(best[integers(best.size, source=source)])
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        wanted = checks.rational("epsilon", epsilon)
+        factor = 1 if public.get("monotone") else 2
+        found = cls(at_least(factor * distance(sensitivity) / wanted), **public)
+        while found.kind == "laplace":
+            need = found._cost(sensitivity) / wanted
+            if found._exact >= need:
+                break
+            found = cls(at_least(need), **public)
+        return found

@@ -1,0 +1,202 @@
+"""Private quantiles: the exponential mechanism on rank error, sampled exactly."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.data import clamp, column
+from hush.mechanisms.exponential import Exponential
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.selection import Gap, bounded_range
+from hush.noise import SECURE, Source
+from hush.noise.piecewise import piecewise
+from hush.privacy.compose import compose
+from hush.privacy.curve import Curve
+from hush.units import Neighbors
+
+_FEW = 10**6  # denominators of levels: ranks times these stay whole and below 2^63
+_BITS = 40  # the interval is cut into 2^40 equal cells
+
+
+def draw(
+    cells: NDArray[np.int64],
+    at: Fraction,
+    scale: Fraction,
+    size: int,
+    source: Source,
+) -> int:
+    """Return a cell x of 0..size with chance ∝ exp(-|at·n - #{z <= x}|/scale).
+
+    `cells` are the sorted records, already in 0..size.
+    """
+    n = cells.size
+    starts = np.empty(n + 2, dtype=np.int64)
+    starts[0], starts[1:-1], starts[-1] = 0, cells, size + 1
+    # Piece i is where i records are at or below; repeated records leave it empty.
+    target = at * n
+    ranks = np.arange(n + 1, dtype=np.int64)
+    # |at·n - i| times the denominator is whole, so that utilities stay exact.
+    utility = -np.abs(target.numerator - ranks * target.denominator)
+    piece, offset = piecewise(
+        utility, np.diff(starts), scale * target.denominator, source=source
+    )
+    return int(starts[piece]) + offset
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Quantile(Mechanism):
+    """Estimate one quantile, or several at once, of data in public `bounds`.
+
+    A point x has probability ∝ exp(-|at·n - #{z <= x}|/scale) on 2^40 equal cells of
+    the bounds. Several are found by halving: the middle one first, then those on either
+    side among the records there: m of them cost ⌈log2(m+1)⌉ single ones.
+
+    Guarantee: range 2/scale for replace-one, 2·max(at, 1-at)/scale for add/remove: a
+    median costs half. `curve(k)` is for k people. Scale 2/ε is N Algorithm 3.
+
+    Example:
+        >>> m = Quantile.for_epsilon(epsilon=1, at=0.5, bounds=(0, 100))
+        >>> m
+        Quantile(at=0.5, bounds=(0.0, 100.0), scale=1.0)
+        >>> 40 < m.run(range(10_000 // 100)) < 60
+        True
+        >>> Quantile((0.25, 0.5, 0.75), bounds=(0, 100), scale=2.0).run([1, 2]).shape
+        (3,)
+
+    Reference: [S11]; N7.6, N8.A3; several: [KSS22]; docs/proofs/quantile.md.
+    """
+
+    at: float | tuple[float, ...]
+    bounds: tuple[float, float]
+    scale: float | Fraction
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        lower, upper = checks.interval("bounds", self.bounds)
+        checks.rational("scale", self.scale)
+        object.__setattr__(self, "bounds", (lower, upper))
+        object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
+        if isinstance(self.at, (tuple, list)):
+            levels = tuple(float(level) for level in self.at)
+            if not levels or any(a >= b for a, b in pairwise(levels)):
+                raise InvalidArgument("at must be an increasing sequence of levels.")
+            object.__setattr__(self, "at", levels)
+        for level in self._levels:
+            checks.real("at", level, at_least=0, at_most=1)
+
+    @property
+    def _levels(self) -> tuple[Fraction, ...]:
+        several = self.at if isinstance(self.at, tuple) else (self.at,)
+        # Short decimals mean what they say: 0.1 is 1/10, so ranks stay small fractions.
+        return tuple(Fraction(level).limit_denominator(_FEW) for level in several)
+
+    @cached_property
+    def _tree(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Return, level by level, the relative positions asked of each part."""
+        rounds: list[list[Fraction]] = []
+
+        def split(low: Fraction, high: Fraction, levels: Any, depth: int) -> None:
+            if not levels:
+                return
+            if len(rounds) == depth:
+                rounds.append([])
+            middle = levels[len(levels) // 2]
+            rounds[depth].append(_between(low, middle, high))
+            split(low, middle, levels[: len(levels) // 2], depth + 1)
+            split(middle, high, levels[len(levels) // 2 + 1 :], depth + 1)
+
+        split(Fraction(0), Fraction(1), self._levels, 0)
+        return tuple(tuple(each) for each in rounds)
+
+    def _spans(self, people: Fraction) -> list[Fraction]:
+        """Return the range of each round, in units of 1/scale."""
+        if self.neighbors is Neighbors.REPLACE_ONE and len(self._tree) == 1:
+            return [2 * people]
+        moved = 2 if self.neighbors is Neighbors.REPLACE_ONE else 1
+        return [
+            2 * people * moved * max(max(p, 1 - p) for p in each) for each in self._tree
+        ]
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee for `sensitivity` people."""
+        exact = checks.rational("scale", self.scale)
+        spans = self._spans(distance(sensitivity))
+        parts = [bounded_range(span / exact) for span in spans]
+        return parts[0] if len(parts) == 1 else compose(*parts)
+
+    @property
+    def error(self) -> Gap:
+        """Worst-case law of the rank error |at·n - rank|, in records.
+
+        Measured over the 2^40 cells; data that crowd into few cells do better.
+        """
+        return Exponential(self.scale).error.among(1 << _BITS)
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return the estimate, or an array of estimates in increasing order.
+
+        NaN counts as the lower bound, values outside the bounds as the nearer bound.
+        """
+        lower, upper = self.bounds
+        size = 1 << _BITS
+        width = upper - lower
+        data = clamp(column(value), lower, upper)
+        if width > 0:
+            data -= lower
+            data *= size / width
+        cells = np.clip(np.floor(data), 0, size).astype(np.int64)
+        cells.sort()
+        found = self._find(cells, self._levels, 0, size, source)
+        answers = [min(lower + width * (cell / size), upper) for cell in found]
+        return np.array(answers) if isinstance(self.at, tuple) else answers[0]
+
+    def _find(
+        self,
+        cells: NDArray[np.int64],
+        levels: tuple[Fraction, ...],
+        low: int,
+        high: int,
+        source: Source,
+        ends: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1)),
+    ) -> list[int]:
+        """Return the cells of `levels` among records between two found ones."""
+        if not levels:
+            return []
+        half = len(levels) // 2
+        exact = checks.rational("scale", self.scale)
+        inside = _between(ends[0], levels[half], ends[1])
+        cell = low + draw(cells - low, inside, exact, high - low, source)
+        cut = int(np.searchsorted(cells, cell, side="right"))
+        left = self._find(
+            cells[:cut], levels[:half], low, cell, source, (ends[0], levels[half])
+        )
+        right = self._find(
+            cells[cut:], levels[half + 1 :], cell, high, source, (levels[half], ends[1])
+        )
+        return [*left, cell, *right]
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        one = cls(scale=1, **public)
+        spans = sum(one._spans(distance(sensitivity)))
+        return cls(
+            scale=at_least(spans / checks.rational("epsilon", epsilon)), **public
+        )
+
+
+def _between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
+    """Return where `level` lies between two others, as a fraction with few digits."""
+    if high <= low:
+        return Fraction(1, 2)
+    return ((level - low) / (high - low)).limit_denominator(_FEW)

@@ -1,0 +1,234 @@
+"""Count, sum, mean, variance and proportion, exact to the last digit.
+
+Values are clamped to public bounds, turned into fixed-point integers one by one, and
+added as integers: no order, rounding or overflow moves an answer more than stated.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.mechanisms import data as records
+from hush.mechanisms.query import Query
+from hush.units import Neighbors
+
+Bounds = tuple[float, float]
+
+
+def _size(size: int | None, neighbors: Neighbors, name: str) -> int:
+    if neighbors is Neighbors.REPLACE_ONE and size is None:
+        raise InvalidArgument(
+            f"size must be given for {name} under replace-one: the number of records "
+            "is public there. Or use neighbors='add-remove'."
+        )
+    if neighbors is Neighbors.ADD_REMOVE and size is not None:
+        raise InvalidArgument(
+            f"size must be left out of {name} under add-remove: the number of records "
+            "is secret there. Or use neighbors='replace-one'."
+        )
+    return 0 if size is None else checks.whole("size", size, at_least=1)
+
+
+def _expect(array: NDArray[Any], size: int) -> None:
+    # The number of records is public under replace-one, so saying so reveals nothing.
+    if array.size != size:
+        raise InvalidArgument(f"data must have size={size} records, as declared.")
+
+
+def _people(data: Any) -> int:
+    return len(data)
+
+
+def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
+    """Return the query that counts records.
+
+    Guarantee: one person moves it by 1, or not at all under replace-one.
+
+    Example:
+        >>> count()([4, 5, 6]), count().sensitivity()
+        (3, 1)
+
+    Reference: N3.3ex.
+    """
+    relation = Neighbors.of(neighbors)
+    moves = 1 if relation is Neighbors.ADD_REMOVE else 0
+    return Query("count", _people, (moves,), relation)
+
+
+def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
+    """Return the query that adds clamped values; whole bounds and data stay whole.
+
+    Guarantee: one person moves it by max(|lower|, |upper|), or by upper - lower under
+    replace-one, exactly: the sum is one of integers.
+
+    Example:
+        >>> sum(bounds=(-3, 5))([1, 2, 900]), sum(bounds=(-3, 5)).sensitivity()
+        (8, 5)
+
+    Reference: N3.9.
+    """
+    relation = Neighbors.of(neighbors)
+    lower, upper = checks.interval("bounds", bounds)
+    whole = all(isinstance(each, int) for each in bounds)
+    bits = 0 if whole else records.digits(lower, upper)
+    if whole and max(abs(lower), abs(upper)) >= 2**40:
+        raise InvalidArgument("bounds must stay below 2^40 for whole-number sums.")
+    low, high = records.point(lower, bits), records.point(upper, bits)
+    moves = max(abs(low), abs(high)) if relation is Neighbors.ADD_REMOVE else high - low
+
+    def exact(data: Any) -> int | Fraction:
+        added = records.total(records.fixed(records.column(data), lower, upper, bits))
+        return added if whole else Fraction(added) / Fraction(2) ** bits
+
+    return Query("sum", exact, (int(moves) if whole else moves,), relation)
+
+
+def _moments(
+    data: Any, lower: float, upper: float, power: int
+) -> tuple[int, list[int]]:
+    """Return n and exact sums of powers of (x - middle)/half, in units of 2^-30."""
+    array = records.column(data)
+    half = (upper - lower) / 2
+    scaled = records.clamp(array, lower, upper) - (lower + half)
+    scaled = np.clip(scaled / half if half > 0 else scaled * 0, -1, 1)
+    units = np.rint(np.ldexp(scaled, 30)).astype(np.int64)
+    sums = [records.total(units)]
+    if power == 2:
+        sums.append(records.total_squares(units))
+    return array.size, sums
+
+
+def mean(
+    bounds: Bounds,
+    *,
+    size: int | None = None,
+    neighbors: str | Neighbors = Neighbors.ADD_REMOVE,
+) -> Query:
+    """Return the query that averages clamped values.
+
+    Under replace-one `size` is public, and the mean is one number. Under add/remove it
+    is a centered sum and a count, each moving by at most 1, divided after the noise.
+
+    Guarantee: (upper - lower)/size under replace-one; (1, 1) under add/remove.
+
+    Example:
+        >>> query = mean(bounds=(0, 10), size=4, neighbors="replace-one")
+        >>> round(float(query([1, 2, 3, 99])), 6), float(query.sensitivity())
+        (4.0, 2.5)
+
+    Reference: L.ex; N3.4ex.
+    """
+    relation = Neighbors.of(neighbors)
+    lower, upper = checks.interval("bounds", bounds)
+    n = _size(size, relation, "mean")
+    half = Fraction(upper) / 2 - Fraction(lower) / 2
+    middle = Fraction(lower) + half
+    if relation is Neighbors.REPLACE_ONE:
+
+        def exact(data: Any) -> Fraction:
+            _expect(np.asarray(data), n)
+            found = _moments(data, lower, upper, 1)[1][0]
+            return middle + half * Fraction(found, n << 30)
+
+        return Query("mean", exact, (2 * half / n,), relation)
+
+    def parts(data: Any) -> list[Fraction]:
+        found, sums = _moments(data, lower, upper, 1)
+        return [Fraction(sums[0], 1 << 30), Fraction(found)]
+
+    def finish(noisy: Any) -> float:
+        ratio = float(noisy[0]) / max(float(noisy[1]), 1.0)
+        return float(middle) + float(half) * min(1.0, max(-1.0, ratio))
+
+    return Query("mean", parts, (Fraction(1), Fraction(1)), relation, finish)
+
+
+def variance(
+    bounds: Bounds,
+    *,
+    size: int | None = None,
+    neighbors: str | Neighbors = Neighbors.ADD_REMOVE,
+) -> Query:
+    """Return the query for the variance (mean squared distance from the mean).
+
+    It comes from whole-number moments: no data-dependent mean is ever subtracted.
+
+    Guarantee: (upper-lower)²(size-1)/size² under replace-one; (1, 1, 1) under
+    add/remove, where sum, sum of squares and count are released together.
+
+    Example:
+        >>> query = variance(bounds=(0, 1), size=4, neighbors="replace-one")
+        >>> float(query([0, 0, 1, 1])), float(query.sensitivity())
+        (0.25, 0.1875)
+
+    Reference: [DS09]; HAZARDS N7.
+    """
+    relation = Neighbors.of(neighbors)
+    lower, upper = checks.interval("bounds", bounds)
+    n = _size(size, relation, "variance")
+    half = Fraction(upper) / 2 - Fraction(lower) / 2
+    if relation is Neighbors.REPLACE_ONE:
+
+        def exact(data: Any) -> Fraction:
+            _expect(np.asarray(data), n)
+            first, second = _moments(data, lower, upper, 2)[1]
+            return half**2 * Fraction(n * second - first**2, (n << 30) ** 2)
+
+        return Query("variance", exact, (4 * half**2 * (n - 1) / n**2,), relation)
+
+    def parts(data: Any) -> list[Fraction]:
+        found, (first, second) = _moments(data, lower, upper, 2)
+        return [Fraction(first, 1 << 30), Fraction(second, 1 << 60), Fraction(found)]
+
+    def finish(noisy: Any) -> float:
+        people = max(float(noisy[2]), 1.0)
+        first = min(1.0, max(-1.0, float(noisy[0]) / people))
+        second = min(1.0, max(0.0, float(noisy[1]) / people))
+        return float(half) ** 2 * max(0.0, second - first**2)
+
+    return Query("variance", parts, (Fraction(1),) * 3, relation, finish)
+
+
+def proportion(
+    *, size: int | None = None, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
+) -> Query:
+    """Return the query for the share of records that are true (not 0).
+
+    Guarantee: 1/size under replace-one; (1, 1) under add/remove, where it is a count of
+    the true ones and a count of all.
+
+    Example:
+        >>> query = proportion(size=4, neighbors="replace-one")
+        >>> float(query([True, True, False, True]))
+        0.75
+
+    Reference: L.ex.
+    """
+    relation = Neighbors.of(neighbors)
+    n = _size(size, relation, "proportion")
+
+    def true(data: Any) -> int:
+        return int(np.count_nonzero(np.nan_to_num(records.column(data))))
+
+    if relation is Neighbors.REPLACE_ONE:
+
+        def exact(data: Any) -> Fraction:
+            _expect(np.asarray(data), n)
+            return Fraction(true(data), n)
+
+        return Query("proportion", exact, (Fraction(1, n),), relation)
+
+    def finish(noisy: Any) -> float:
+        return min(1.0, max(0.0, float(noisy[0]) / max(float(noisy[1]), 1.0)))
+
+    return Query(
+        "proportion",
+        lambda data: [true(data), _people(data)],
+        (1, 1),
+        relation,
+        finish,
+    )

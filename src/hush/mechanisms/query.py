@@ -1,0 +1,141 @@
+"""A query: a deterministic question about data, with a stated sensitivity."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, final
+
+from hush.errors import InvalidArgument, Unsupported
+from hush.mechanisms.discrete_gaussian import DiscreteGaussian
+from hush.mechanisms.gaussian import Gaussian
+from hush.mechanisms.laplace import Laplace
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.values import lattice
+from hush.noise import SECURE, Source
+from hush.privacy.curve import Curve
+from hush.units import Neighbors
+
+Answer = int | Fraction | list[int] | list[Fraction]
+
+
+@final
+@dataclass(frozen=True)
+class Query:
+    """What is asked of the data, and how far one person can move the answer.
+
+    `exact` returns whole numbers, or fractions no rounding has touched; `moves` are the
+    largest moves of its coordinates when one record is added or removed, or
+    replaced, whichever `neighbors` says. `finish` turns the noisy coordinates into what
+    the user reads, and costs nothing.
+
+    Guarantee: for all neighbors coordinate i moves by at most `moves[i]`; the law-suite
+    searches small data sets exhaustively.
+
+    Example:
+        >>> from hush.mechanisms import Laplace, count
+        >>> release = count() >> Laplace(scale=0.01)
+        >>> release.run([7, 8, 9]), release.curve(1).epsilon_at(0)
+        (3, 100.0)
+    """
+
+    name: str
+    exact: Callable[[Any], Answer]
+    moves: tuple[int | Fraction, ...]
+    neighbors: Neighbors
+    finish: Callable[[Any], Any] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all answers are whole numbers."""
+        return all(isinstance(each, int) for each in self.moves)
+
+    def sensitivity(self, norm: Literal[1, 2] = 1) -> int | float | Fraction:
+        """Return the ℓ1 or ℓ2 distance between answers about neighbors."""
+        if norm == 1 or len(self.moves) == 1:
+            total: int | Fraction = sum(self.moves)
+            return total
+        # A float rounded up covers the root of a sum of squares.
+        return math.sqrt(float(sum(m * m for m in self.moves))) * (1 + 2.0**-50)
+
+    def __call__(self, data: Any) -> Answer:
+        """Return the exact answer: private, for a mechanism only."""
+        return self.exact(data)
+
+    def __rshift__(self, mechanism: Mechanism) -> "Released":
+        if not isinstance(mechanism, Mechanism):
+            return NotImplemented
+        return Released(self, mechanism)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Released(Mechanism):
+    """A query and the additive mechanism that answers it: `query >> mechanism`.
+
+    The distance of `curve` is people, and the neighbors are the query's.
+
+    Guarantee: the mechanism's curve at the query's sensitivity in its norm.
+
+    Example:
+        >>> from hush.mechanisms import Laplace, mean
+        >>> ages = mean(bounds=(0, 100), size=4, neighbors="replace-one")
+        >>> release = ages >> Laplace(scale=25.0)
+        >>> round(release.curve(1).epsilon_at(0), 6)
+        1.0
+    """
+
+    query: Query
+    mechanism: Mechanism
+
+    def __post_init__(self) -> None:
+        inner = self.mechanism
+        if len(self.query.moves) > 1 and not isinstance(
+            inner, (Laplace, Gaussian, DiscreteGaussian)
+        ):
+            raise InvalidArgument(
+                f"{self.query.name} has {len(self.query.moves)} coordinates; use "
+                f"Laplace or Gaussian, not {type(inner).__name__}."
+            )
+
+    @property
+    def _bound(self) -> Mechanism:
+        """The mechanism on the lattice that the query's answers use."""
+        inner = self.mechanism
+        if isinstance(inner, (Laplace, Gaussian)) and inner.step is None:
+            if self.query.whole:
+                return (
+                    replace(inner, step=Fraction(1))
+                    if isinstance(inner, Laplace)
+                    else inner
+                )
+            noise = inner.scale if isinstance(inner, Laplace) else inner.std
+            return replace(inner, step=lattice(None, Fraction(noise)).step)
+        return inner
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee for `sensitivity` people."""
+        inner, query = self._bound, self.query
+        if isinstance(inner, (Gaussian, DiscreteGaussian)):
+            norm = query.sensitivity(2) * sensitivity
+            return inner.curve(norm, dimension=len(query.moves))
+        if isinstance(inner, Laplace):
+            # Whole answers are on the lattice already: nothing is rounded.
+            dimension = 1 if query.whole else len(query.moves)
+            return inner.curve(query.sensitivity(1) * sensitivity, dimension=dimension)
+        return inner.curve(query.sensitivity(1) * sensitivity)
+
+    @property
+    def error(self) -> Any:
+        """Law of the noise on the answer."""
+        if self.query.finish is not None:
+            raise Unsupported(
+                f"the error of {self.query.name} under {self.query.neighbors} depends "
+                "on the data; read mechanism.error for its parts, or make size public."
+            )
+        return self._bound.error
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return the private answer about data."""
+        noisy = self._bound.run(self.query(value), source=source)
+        return noisy if self.query.finish is None else self.query.finish(noisy)

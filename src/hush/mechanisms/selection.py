@@ -1,0 +1,125 @@
+"""What selection mechanisms share: scores, bounded range, and the utility gap."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.privacy.curve import Curve
+from hush.privacy.profile import Profile
+from hush.privacy.pure import Pure
+
+
+def scores(value: Any) -> NDArray[Any]:
+    """Return finite utilities as a vector, or refuse them before anything is drawn."""
+    array = np.asarray(value)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf":
+        raise InvalidArgument("value must be a non-empty vector of utilities.")
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        raise InvalidArgument(
+            "value must hold finite utilities. Give impossible candidates the lowest "
+            "utility your public range allows."
+        )
+    return array
+
+
+def _range_delta(span: float, epsilon: float) -> float:
+    """Return max over t of P(L=t)(1-e^(ε-t)) for losses t and t - span."""
+    if epsilon >= span:
+        return 0.0
+    half = -math.expm1(-(span - epsilon) / 2)
+    return min(1.0, half * half / -math.expm1(-span))
+
+
+def bounded_range(span: Fraction | float) -> Curve:
+    """Return the guarantee of a mechanism whose log-ratios differ by at most `span`.
+
+    Guarantee: exact for the exponential mechanism, whose worst neighbors have the two
+    losses t and t - span; t = (span + ε)/2 is the worst at ε. It is `span`-DP, and at
+    ε = 0 half as far from perfect privacy as randomized response.
+
+    Example:
+        >>> f"{bounded_range(1.0).delta_at(0):.4f}", f"{Pure(1.0).delta_at(0):.4f}"
+        ('0.2449', '0.4621')
+
+    Reference: [DDR20] Lemma 3.2 for the pair.
+    """
+    exact = float(span)
+    if exact == 0:
+        return Pure(epsilon=0.0)
+    if exact < 1e-6 or exact > 60:  # the profile has no digits left to offer there
+        return Pure(epsilon=exact)
+    return Profile(partial(_range_delta, exact * (1 + 2.0**-50)))
+
+
+@final
+@dataclass(frozen=True)
+class Gap:
+    """How far below the best the chosen candidate may lie, in the worst case.
+
+    `beyond(candidates, t)` is the exact probability of a gap of at least t when one
+    candidate is best and all others lie t below it; no other scores make it likelier.
+
+    Example:
+        >>> from hush.mechanisms import Exponential
+        >>> gap = Exponential(scale=2.0).error.among(1000)
+        >>> round(gap.quantile(0.95), 2)
+        19.7
+    """
+
+    beyond: Callable[[int, float], float]
+    scale: float
+    candidates: int = 2
+
+    def among(self, candidates: int) -> "Gap":
+        """Return the law for a number of candidates (2 unless said)."""
+        return replace(
+            self, candidates=checks.whole("candidates", candidates, at_least=1)
+        )
+
+    def tail(self, t: float) -> float:
+        """Return the largest possible P(gap >= t), t > 0."""
+        return self.beyond(self.candidates, t) if self.candidates > 1 else 0.0
+
+    def chance(self, within: float) -> float:
+        """Return the smallest possible P(gap <= within)."""
+        return 1 - self.tail(within)
+
+    def quantile(self, p: float) -> float:
+        """Return the smallest t with P(gap > t) <= 1 - p, whatever the scores."""
+        checks.real("p", p, above=0, below=1)
+        low, high = 0.0, self.scale
+        if self.tail(low) <= 1 - p:
+            return 0.0
+        while self.tail(high) > 1 - p:
+            low, high = high, 2 * high
+        while high - low > 1e-12 * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.tail(middle) > 1 - p else (low, middle)
+        return high
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return where the utility lies relative to the best, with chance `level`."""
+        return -self.quantile(level), 0.0
+
+    @property
+    def mean(self) -> float:
+        """A bound on the expected gap: the integral of the worst tails."""
+        return self._integral(lambda t: self.tail(t))
+
+    @property
+    def std(self) -> float:
+        """A bound on the root of the mean squared gap."""
+        return math.sqrt(self._integral(lambda t: 2 * t * self.tail(t)))
+
+    def _integral(self, function: Callable[[float], float]) -> float:
+        top = self.quantile(1 - 1e-12)
+        t = np.linspace(0, top, 2001)
+        return float(np.trapezoid([function(float(x)) for x in t], t))

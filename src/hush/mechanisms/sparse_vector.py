@@ -1,0 +1,115 @@
+"""Sparse vector: which of many queries exceed a threshold, paying only for those."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self, final
+
+from hush import checks, law
+from hush.errors import InvalidArgument
+from hush.mechanisms import values
+from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.error import Error
+from hush.mechanisms.mechanism import Mechanism
+from hush.noise import SECURE, Source, discrete_laplace
+from hush.privacy.curve import Curve
+from hush.privacy.pure import Pure
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class SparseVector(Mechanism):
+    """Say of each query whether it is above `threshold`, until `hits` of them were.
+
+    Whole-number queries, asked one after another and chosen from earlier answers; the
+    threshold gets noise of `scale`, each query noise of 2·hits·scale (hits·scale if
+    `monotone`: a neighbor moves all queries the same way). Only yes and no come out.
+
+    Guarantee: ε = 2·sensitivity/scale for the whole conversation, however long.
+
+    Example:
+        >>> m = SparseVector.for_epsilon(epsilon=100, threshold=50)
+        >>> m.run([3, 4, 90, 95])
+        [False, False, True]
+        >>> talk = m.start()
+        >>> talk.ask(3), talk.ask(90), talk.over
+        (False, True, True)
+
+    Reference: [DR14] Algorithm 2; [LSL17] for the monotone case.
+    """
+
+    threshold: int
+    scale: float | Fraction
+    hits: int = 1
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole("threshold", self.threshold)
+        checks.rational("scale", self.scale)
+        checks.whole("hits", self.hits, at_least=1)
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("scale", self.scale)
+
+    @property
+    def _query_scale(self) -> Fraction:
+        return self._exact * self.hits * (1 if self.monotone else 2)
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee when no query moves by more than `sensitivity`."""
+        return Pure(epsilon=at_least(2 * distance(sensitivity) / self._exact))
+
+    @property
+    def error(self) -> Error:
+        """Law of the noise of one query, the larger of the two noises."""
+        return Error(((law.DiscreteLaplace(self._query_scale), Fraction(1)),))
+
+    def start(self, *, source: Source = SECURE) -> "Conversation":
+        """Return a fresh conversation with its own noisy threshold."""
+        return Conversation(self, source)
+
+    def run(self, value: Iterable[int], *, source: Source = SECURE) -> list[bool]:
+        """Return the answers to `value` up to the last hit."""
+        talk, answers = self.start(source=source), []
+        for each in value:
+            if talk.over:
+                break
+            answers.append(talk.ask(each))
+        return answers
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        wanted = checks.rational("epsilon", epsilon)
+        return cls(scale=at_least(2 * distance(sensitivity) / wanted), **public)
+
+
+@final
+class Conversation:
+    """One run of a sparse vector: questions in, yes or no out."""
+
+    def __init__(self, mechanism: SparseVector, source: Source) -> None:
+        self._mechanism, self._source = mechanism, source
+        noise = discrete_laplace(mechanism._exact, source=source)
+        self._bar = mechanism.threshold + int(noise)
+        self._left = mechanism.hits
+
+    @property
+    def over(self) -> bool:
+        """Whether every hit has been used."""
+        return self._left == 0
+
+    def ask(self, value: int) -> bool:
+        """Return whether a whole number, noise included, reaches the threshold."""
+        if self.over:
+            raise InvalidArgument(
+                f"all hits={self._mechanism.hits} are used; start a new conversation."
+            )
+        exact = values.whole(value)
+        noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
+        above = exact + int(noise) >= self._bar
+        self._left -= above
+        return bool(above)

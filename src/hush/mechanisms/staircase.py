@@ -1,0 +1,112 @@
+"""The staircase mechanism: the least noise of all ε-private additive mechanisms."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self, final
+
+from hush import checks
+from hush.mechanisms import values
+from hush.mechanisms.calibration import at_least, at_most, distance
+from hush.mechanisms.error import Error
+from hush.mechanisms.mechanism import Mechanism
+from hush.noise import SECURE, Lattice, Source
+from hush.noise.staircase import StaircaseLaw, staircase
+from hush.privacy.curve import Curve
+from hush.privacy.pair import Pair
+from hush.privacy.pure import Pure
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Staircase(Mechanism):
+    """Add noise that is flat on steps as wide as one sensitivity, `width`.
+
+    The density falls by e^-(1/scale) from step to step; a share `inner` of the first
+    step is higher; 1/(1 + e^(1/(2 scale))), the default, gives the least E|noise|.
+    `step` is the lattice: 1 for a whole width, else 2^20 points per width.
+
+    Guarantee: ε = 1/scale for values at most `width` apart, with the exact curve; for
+    values farther apart, ⌈distance/width⌉ times as much.
+
+    Example:
+        >>> m = Staircase.for_epsilon(epsilon=3, sensitivity=1.0, step=2**-10)
+        >>> from hush.mechanisms import Laplace
+        >>> plain = Laplace.for_epsilon(3, 1.0)
+        >>> m.error.mean_absolute < 0.8 * plain.error.mean_absolute
+        True
+
+    Reference: [GV16] Theorem 4; the integer form in [GV14].
+    """
+
+    noise: ClassVar[str] = "scale"
+    scale: float | Fraction
+    width: float | Fraction = 1
+    inner: float | Fraction | None = None
+    step: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        checks.rational("scale", self.scale)
+        width = checks.rational("width", self.width)
+        if self.inner is not None:
+            checks.real("inner", self.inner, above=0, at_most=1)
+        if self.step is not None:
+            grid = values.lattice(self.step, max(width, Fraction(self.step)))
+            object.__setattr__(self, "step", grid.step)
+
+    @cached_property
+    def _grid(self) -> Lattice:
+        width = checks.rational("width", self.width)
+        if self.step is not None:
+            return values.lattice(self.step, max(width, self.step))
+        return Lattice(0) if width.denominator == 1 else Lattice.under(width, bits=20)
+
+    @cached_property
+    def _law(self) -> StaircaseLaw:
+        epsilon = 1 / checks.rational("scale", self.scale)
+        width = math.ceil(checks.rational("width", self.width) / self._grid.step)
+        share = self.inner
+        if share is None:
+            share = 1 / (1 + math.exp(min(float(epsilon) / 2, 700.0)))
+        return StaircaseLaw(epsilon, width, max(1, round(share * width)))
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee; exact up to one `width`."""
+        law, d = self._law, distance(sensitivity)
+        steps = math.ceil(d / self._grid.step)
+        if steps == 0:
+            return Pure(epsilon=0.0)
+        if steps > law.width:
+            return Pure(epsilon=at_least(-(-steps // law.width) * law.epsilon))
+        # Losses are -ε, 0 or ε, so the distance P(-s/2 <= X < s/2) fixes the pair, and
+        # it grows with the shift s.
+        e = float(law.epsilon)
+        far = float(law.cdf((steps - 1) // 2) - law.cdf(-(steps // 2) - 1))
+        p = min(far * (1 + 1e-14) / -math.expm1(-e), 1 / (1 + math.exp(-e)))
+        q = p * math.exp(-e)
+        rest = max(0.0, 1 - p - q)
+        return Pair((p, rest, q), (q, rest, p))
+
+    @property
+    def error(self) -> Error:
+        """Exact law of the noise."""
+        return Error(((self._law, self._grid.step),))
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return `value` with fresh noise on every coordinate (charge each one)."""
+        return values.release(
+            value, self._grid, lambda size: staircase(self._law, size, source=source)
+        )
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        scale = at_least(1 / checks.rational("epsilon", epsilon))
+        width = (
+            sensitivity
+            if isinstance(sensitivity, int)
+            else at_most(distance(sensitivity))
+        )
+        return cls(scale, **{"width": width, **public})

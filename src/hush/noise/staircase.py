@@ -1,0 +1,133 @@
+"""Staircase noise: flat steps that fall by e^-ε, drawn as a step and a place on it.
+
+Level 0 holds the 2·inner - 1 integers around zero, level i >= 1 the next `width` on
+each side. A geometric level and a uniform place are exact; level 0 is smaller than the
+others, so a place it lacks rejects the draw.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.law import Law
+from hush.noise.ladder import Integers
+from hush.noise.laplace import geometric
+from hush.noise.shape import Size, shaped
+from hush.noise.source import SECURE, Source
+from hush.noise.uniform import integers
+
+
+@final
+@dataclass(frozen=True)
+class StaircaseLaw(Law):
+    """P(k) ∝ e^(-ε·level(|k|)), level 0 below `inner`, then one more every `width`.
+
+    Example:
+        >>> law = StaircaseLaw(epsilon=Fraction(1), width=4, inner=2)
+        >>> bool(np.isclose(law.pmf(1) / law.pmf(5), np.e))
+        True
+    """
+
+    epsilon: Fraction
+    width: int
+    inner: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checks.rational("epsilon", self.epsilon))
+        checks.whole("width", self.width, at_least=1)
+        checks.whole("inner", self.inner, at_least=1, at_most=self.width)
+
+    @property
+    def support(self) -> tuple[None, None]:
+        """All integers."""
+        return None, None
+
+    @property
+    def mean(self) -> float:
+        """Zero by symmetry."""
+        return 0.0
+
+    @cached_property
+    def _q(self) -> float:
+        return math.exp(-float(self.epsilon))
+
+    @cached_property
+    def _total(self) -> float:
+        return 2 * self.inner - 1 + 2 * self.width * self._q / (1 - self._q)
+
+    @cached_property
+    def variance(self) -> float:
+        """Σ k² P(k): squares of a level are a cubic in its number."""
+        w, r = float(self.width), float(self.inner)
+        middle = (r - 1) * r * (2 * r - 1) / 3
+        # Level i holds r + (i-1)w + j, j < w, on each side; sum over j, then over i.
+        levels = np.arange(max(1, math.ceil(800 / float(self.epsilon))))
+        start = r + levels * w
+        squares = w * start**2 + start * w * (w - 1) + (w - 1) * w * (2 * w - 1) / 6
+        weights = np.exp(-float(self.epsilon) * (levels + 1))
+        return float((middle + 2 * (squares * weights).sum()) / self._total)
+
+    def log_pmf(self, k: ArrayLike) -> Any:
+        """Return log P(X = k)."""
+        far = np.abs(np.asarray(k, dtype=np.float64)) - self.inner
+        level = np.maximum(np.floor(far / self.width) + 1, 0)
+        return -float(self.epsilon) * level - math.log(self._total)
+
+    def log_survival(self, k: ArrayLike) -> Any:
+        """Return log P(X > k)."""
+        k = np.asarray(k, dtype=np.float64)
+        upper = self._log_above(np.where(k >= 0, k, -k - 1))
+        return np.where(k >= 0, upper, np.log1p(-np.exp(upper)))
+
+    def _log_above(self, k: Any) -> Any:
+        """Return log P(X > k) for k >= 0."""
+        level = np.maximum(np.floor((k - self.inner) / self.width) + 1, 0)
+        end = self.inner + level * self.width - 1  # last integer of k's level
+        here = end - k
+        beyond = self.width * self._q / (1 - self._q)
+        scaled = np.log(here + beyond) - float(self.epsilon) * level
+        return scaled - math.log(self._total)
+
+    def log_cdf(self, k: ArrayLike) -> Any:
+        """Return log P(X <= k)."""
+        return self.log_survival(-np.asarray(k, dtype=np.float64) - 1)
+
+
+def staircase(law: StaircaseLaw, size: Size = None, *, source: Source = SECURE) -> Any:
+    """Return draws of a staircase law.
+
+    Guarantee: the law is exact for the rational `epsilon`.
+
+    Example:
+        >>> staircase(StaircaseLaw(Fraction(1), width=4, inner=2), size=3).shape
+        (3,)
+
+    Reference: [GV16] for the law.
+    """
+    if law.width > 2**40 or law.epsilon < Fraction(1, 2**20):
+        raise InvalidArgument(
+            "a staircase needs epsilon >= 2^-20 and at most 2^40 integers per step."
+        )
+
+    def fill(count: int) -> Integers:
+        result = np.empty(count, dtype=np.int64)
+        missing = np.arange(count)
+        while missing.size:
+            level = geometric(1 / law.epsilon, missing.size, source=source)
+            place = integers(2 * law.width, missing.size, source=source)
+            center = place - (law.inner - 1)
+            side = law.inner + (level - 1) * law.width + (place >> 1)
+            drawn = np.where(level == 0, center, np.where(place & 1, -side, side))
+            kept = (level > 0) | (place < 2 * law.inner - 1)
+            result[missing[kept]] = drawn[kept]
+            missing = missing[~kept]
+        return result
+
+    return shaped(size, np.int64, fill)

@@ -1,0 +1,50 @@
+"""`import hush` is light, and nothing draws from a weak generator."""
+
+import re
+import subprocess
+import sys
+
+HEAVY = {
+    "jax",
+    "ibis",
+    "duckdb",
+    "matplotlib",
+    "fastapi",
+    "sklearn",
+    "pandas",
+    "pyarrow",
+}
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_import_is_light():
+    code = f"import hush, sys; print(sorted({HEAVY!r} & set(sys.modules)))"
+    assert run_python(code) == "[]"
+
+
+def test_the_core_is_light():
+    code = (
+        "import hush.noise, hush.privacy, hush.mechanisms, hush.bounds, sys;"
+        f"print(sorted(({HEAVY!r} | {{'scipy.stats', 'scipy.optimize'}})"
+        " & set(sys.modules)))"
+    )
+    assert run_python(code) == "[]"
+
+
+def test_nothing_in_the_package_uses_a_weak_generator(root):
+    weak = re.compile(
+        r"np\.random|numpy\.random|^\s*(import random|from random import)"
+    )
+    found = [
+        f"{path.name}:{number}"
+        for path in (root / "src").rglob("*.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if weak.search(line)
+    ]
+    assert found == []

@@ -1,7 +1,7 @@
 """A ledger in PostgreSQL, for several machines."""
 
 import os
-import random
+import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -142,7 +142,7 @@ class Postgres(Store):
                     if not isinstance(problem, transient):
                         break
                 if tried < _TRIES - 1:
-                    time.sleep(random.uniform(0, 0.01 * 2 ** min(tried, 6)))
+                    time.sleep(secrets.randbelow(10 * 2 ** min(tried, 6)) / 1000)
         raise LedgerError(
             f"the ledger database cannot be reached or refused the entry ({name}); "
             "nothing was released. Check the server and try again with the same key."

@@ -2,33 +2,47 @@
 
 import importlib
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hush.ledger import Budget, Ledger, Release
+    from hush.tables import count, mean, sum
+    from hush.tables import open_table as open
 
 try:
     __version__ = version("hush")
 except PackageNotFoundError:  # running from a source tree that is not installed
     __version__ = "0+unknown"
 
-# Loaded on first use, so that `import hush` stays light.
-_LAZY = {
+# Imported when they are first used, so that `import hush` stays light.
+_HOME = {
     "Budget": "hush.ledger:Budget",
     "Ledger": "hush.ledger:Ledger",
     "Release": "hush.ledger:Release",
-    "open": "hush.tables:open_table",
     "count": "hush.tables:count",
     "mean": "hush.tables:mean",
+    "open": "hush.tables:open_table",
     "sum": "hush.tables:sum",
 }
 
-__all__ = ["__version__", *_LAZY]
+__all__ = [
+    "Budget",
+    "Ledger",
+    "Release",
+    "__version__",
+    "count",
+    "mean",
+    "open",
+    "sum",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _HOME:
         raise AttributeError(f"module 'hush' has no attribute {name!r}")
-    module, _, symbol = _LAZY[name].partition(":")
+    module, _, symbol = _HOME[name].partition(":")
     return getattr(importlib.import_module(module), symbol)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*globals(), *_HOME])

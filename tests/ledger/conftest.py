@@ -1,10 +1,12 @@
 """Ledgers to test: in memory, in a file, in a PostgreSQL of this session."""
 
 import itertools
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from servers import database, postgres
+from servers import database, memory_disk, postgres
 
 _counter = itertools.count()
 
@@ -12,10 +14,17 @@ _counter = itertools.count()
 @pytest.fixture(scope="session")
 def server():
     pytest.importorskip("psycopg")
-    with postgres() as url:
+    with postgres(memory_disk()) as url:
         if url is None:
             pytest.skip("no PostgreSQL to start: install pgserver")
         yield url
+
+
+@pytest.fixture
+def tmp_path():
+    """A folder that costs no disk."""
+    with tempfile.TemporaryDirectory(prefix="hush", dir=memory_disk()) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

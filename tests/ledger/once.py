@@ -1,4 +1,8 @@
-"""Release one key and die at one step: python once.py URL LOG STEP."""
+"""Release a few keys, killed or watched: python once.py URL LOG STEP [COUNT [SYNC]].
+
+STEP is where to die ("never" to live). SYNC sabotages the store: the value of SQLite's
+`synchronous`, 3 in a real ledger with a rollback journal.
+"""
 
 import os
 import signal
@@ -6,12 +10,18 @@ import sys
 
 from hush.ledger import Ledger
 from hush.ledger.steps import plant
+from hush.ledger.stores import sqlite
 from ledger.toys import Die, Total
 from ledger.worker import report
 
 
-def main(url: str, path: str, deadly: str) -> None:
+def main(
+    url: str, path: str, deadly: str, count: str = "1", sync: str | None = None
+) -> None:
     log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    if sync is not None:
+        real = sqlite.settings
+        sqlite.settings = lambda version: real(version) | {"synchronous": int(sync)}
 
     def die(step: str) -> None:
         if step == deadly:
@@ -19,9 +29,10 @@ def main(url: str, path: str, deadly: str) -> None:
 
     plant(die)
     with Ledger.open(url, check=False) as ledger:
-        release = ledger.release(Die(0.1), Total(), [1, 1], "key0")
-        report(log, f"release key0 {release.values}")
-        die("released")
+        for number in range(int(count)):
+            release = ledger.release(Die(0.1), Total(), [1, 1], f"key{number}")
+            report(log, f"release key{number} {release.values}")
+            die("released")
 
 
 if __name__ == "__main__":

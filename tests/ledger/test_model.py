@@ -12,6 +12,7 @@ from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
 from hush.ledger.steps import STEPS, plant
 from ledger.toys import Broken, Die, Total
+from servers import memory_disk
 
 KEYS = st.sampled_from([f"k{n}" for n in range(12)])
 TENTHS = st.integers(1, 5)
@@ -26,7 +27,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=memory_disk())
         self.url = f"sqlite:///{self.folder.name}/budget.db"
         self.limit, self.spent = 20, 0
         self.known = {}  # key -> [tenths, state, answer]

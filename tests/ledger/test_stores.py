@@ -18,9 +18,7 @@ def test_pragmas_hold_on_every_connection(sqlite_url):
     store = SQLite(sqlite_url.removeprefix("sqlite:///"))
     for _ in range(2):
         for name, value in settings(sqlite3.sqlite_version_info).items():
-            found = store.read(
-                lambda t, n=name: t._execute(f"PRAGMA {n}", ()).fetchone()
-            )
+            found = store.read(lambda t, n=name: t.rows(f"PRAGMA {n}")[0])
             assert found[0] == value
         store.close()  # the next read connects again
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # A float carries 53 bits. What exceeds a multiple of the grain by less than 2^-48 of
 # itself is rounding, and counts as that multiple; promises are padded to cover it.
-SNAP = Fraction(1, 2**48)
+SNAP = 2**48
 PAD = 1 + Fraction(1, 2**46)
 _DIGITS = 12
 _ZERO_EXPONENT = -18
@@ -38,11 +38,16 @@ def exponent(limit: Fraction) -> int:
     return power - _DIGITS
 
 
-def _snapped(amount: Fraction, power: int) -> tuple[Fraction, int | None]:
-    scaled = amount / Fraction(10) ** power
-    nearest = round(scaled)
-    near = abs(scaled - nearest) <= scaled * SNAP
-    return scaled, nearest if near and (nearest or not scaled) else None
+def _around(amount: Fraction, power: int) -> tuple[int, int]:
+    """Return `amount` in grains rounded down and up, the same where it snaps."""
+    top, bottom = amount.numerator, amount.denominator
+    top, bottom = (top * 10**-power, bottom) if power < 0 else (top, bottom * 10**power)
+    low, rest = divmod(top, bottom)
+    if low and rest * SNAP <= top:
+        return low, low
+    if (bottom - rest) * SNAP <= top:
+        return low + 1, low + 1
+    return low, low + (rest > 0)
 
 
 def grains_up(amount: Fraction, power: int) -> int:
@@ -52,14 +57,12 @@ def grains_up(amount: Fraction, power: int) -> int:
         >>> grains_up(Fraction(0.1), -12), grains_up(Fraction(5e-324), -12)
         (100000000000, 1)
     """
-    scaled, snapped = _snapped(amount, power)
-    return math.ceil(scaled) if snapped is None else snapped
+    return _around(amount, power)[1]
 
 
 def grains_down(amount: Fraction, power: int) -> int:
     """Return `amount` in grains of 10^power, rounded down: what a budget gives."""
-    scaled, snapped = _snapped(amount, power)
-    return math.floor(scaled) if snapped is None else snapped
+    return _around(amount, power)[0]
 
 
 def _exact(name: str, value: Any, *, zero: bool = False) -> Fraction:

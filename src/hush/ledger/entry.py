@@ -30,11 +30,14 @@ OPENING = (Kind.CHARGE, Kind.RESERVE, Kind.HOLD)
 CLOSING = (Kind.SEAL, Kind.FAIL, Kind.VOID)
 
 
+_encoder = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True
+)
+
+
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True
-    )
+    return _encoder.encode(value)
 
 
 def now() -> str:
@@ -84,6 +87,7 @@ class Entry:
 def digest(
     seq: int, kind: str, scope: str, key: str, at: str, body: str, prev: str
 ) -> str:
-    """Return the hash of a line; JSON keeps the fields apart."""
-    text = canonical([seq, str(kind), scope, key, at, body, prev])
+    """Return the hash of a line; each field is preceded by its length."""
+    fields = (str(seq), str(kind), scope, key, at, body, prev)
+    text = "".join(f"{len(field)}:{field}" for field in fields)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -28,10 +28,6 @@ class Opened:
     rehearsal: bool
 
 
-def _first(transaction: Transaction) -> Entry | None:
-    return next(iter(transaction.entries()), None)
-
-
 def _anchor_path(url: str, anchor: str | os.PathLike[str] | None) -> Path | None:
     if anchor is None:
         return None
@@ -67,7 +63,7 @@ def _anchor(
 def _begin(
     transaction: Transaction, anchor: Anchor | None, *, rehearsal: bool
 ) -> Entry:
-    found = _first(transaction)
+    found = transaction.first()
     if found is not None:  # another process was first
         return found
     if anchor is not None and next(anchor.lines(), None) is not None:
@@ -103,7 +99,7 @@ def found(
     """Open or begin the ledger at `url`; refuse one that is not whole."""
     store = open_store(url)
     try:
-        genesis = store.read(_first)
+        genesis = store.read(lambda transaction: transaction.first())
         path = _anchor_path(url, anchor)
         held = _anchor(path, genesis, secret, renew=renew_anchor)
         if genesis is None:

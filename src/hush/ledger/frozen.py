@@ -19,6 +19,8 @@ def freeze(thing: Any) -> Any:
         >>> thaw(freeze(DiscreteLaplace(scale=2)))
         DiscreteLaplace(scale=Fraction(2, 1))
     """
+    if thing is None:
+        return None
     try:
         return _freeze(thing)
     except InvalidArgument:

@@ -16,7 +16,7 @@ from hush.ledger.entry import Entry, Kind, canonical
 from hush.ledger.founding import AUTO, Opened, check, found
 from hush.ledger.history import Record, records
 from hush.ledger.plan import Plan, Spend
-from hush.ledger.receipt import Receipt
+from hush.ledger.receipt import Receipt, paid
 from hush.ledger.release import Release, frame
 from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
@@ -228,7 +228,7 @@ class Ledger:
                 "rehearsal=True."
             )
         plan = Plan.of(mechanism, query, version, notes)
-        outline = frame(tuple(step.mechanism for step in plan.steps), plan.curve)
+        outline = frame(plan.steps, plan.curve)
         key = _key(key)
         at("reserve")
         event = self._reserve(plan, key, delta, Kind.RESERVE)
@@ -305,24 +305,8 @@ class Ledger:
         return self._grids
 
     def _receipt(self, opening: Entry, *, seeded: bool) -> Receipt:
-        content = opening.content
-        cost, notions = {}, {}
-        for name, units in content["costs"].items():
-            notion, first, second = content["grids"][name]
-            notions[name] = notion
-            cost[name] = Grid.plain(notion, first, second).amounts((units[0], units[1]))
-        return Receipt(
-            ledger=self._opened.identity,
-            sequence=opening.seq,
-            hash=opening.hash,
-            key=opening.key,
-            cost=cost,
-            notions=notions,
-            seeded=seeded,
-            rehearsal=self._opened.rehearsal,
-            at=opening.at,
-            **content["facts"],
-        )
+        opened = self._opened
+        return paid(opening, opened.identity, seeded=seeded, rehearsal=opened.rehearsal)
 
     def _anchored(self, entry: Entry) -> None:
         if self._opened.anchor is not None:
@@ -333,7 +317,7 @@ class Ledger:
 
     def history(self) -> tuple[Record, ...]:
         """Return every entry, oldest first."""
-        return records(self._store.read(lambda t: list(t.entries())))
+        return records(self._store.read(lambda t: t.entries()))
 
     def pending(self) -> tuple[Record, ...]:
         """Return the charges without an answer: resume them with their keys."""

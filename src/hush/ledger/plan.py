@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
-from hush.errors import InvalidArgument
+from hush.errors import HushError, InvalidArgument
 from hush.ledger.entry import canonical
 from hush.ledger.values import describe
 from hush.noise.source import Source
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Step:
-    """One mechanism and the query it answers (None: the mechanism reads the data)."""
+    """One mechanism and the query it answers (None: the mechanism reads the data).
+
+    A query is one of `hush.mechanisms`, which binds itself to a mechanism by `>>`, or
+    any function of the data with a `sensitivity`.
+    """
 
     mechanism: Any
     query: Any = None
@@ -38,22 +42,55 @@ class Step:
                 f"{type(self.query).__name__}. Use a Query, or None for a mechanism "
                 "that reads the data itself."
             )
+        _ = self._bound  # a query that the mechanism cannot answer is refused here
+
+    @cached_property
+    def _bound(self) -> Any:
+        """The mechanism that reads the data, or None where the query is a function."""
+        if self.query is None:
+            return self.mechanism
+        if not hasattr(self.query, "__rshift__"):
+            return None
+        try:
+            return self.query >> self.mechanism
+        except TypeError:
+            raise InvalidArgument(
+                f"{type(self.mechanism).__name__} does not answer a query; pass None "
+                "as the query if it reads the data itself."
+            ) from None
 
     @property
     def sensitivity(self) -> Any:
         """How far the query moves between neighbors; None without a query."""
-        return None if self.query is None else self.query.sensitivity
+        found = getattr(self.query, "sensitivity", None)
+        return found() if callable(found) else found
 
     def curve(self) -> "Curve":
         """Return the guarantee of this step, from public parameters alone."""
-        if self.query is None:
-            return self.mechanism.curve()  # type: ignore[no-any-return]
+        if self._bound is not None:
+            return self._bound.curve()  # type: ignore[no-any-return]
         return self.mechanism.curve(self.sensitivity)  # type: ignore[no-any-return]
 
+    @property
+    def error(self) -> Any:
+        """The error law of the answer; None where it depends on the data."""
+        try:
+            return (self._bound or self.mechanism).error
+        except (HushError, AttributeError):
+            return None
+
     def draw(self, data: Any, source: Source) -> Any:
-        """Return the noisy answer: the only line of the ledger that touches data."""
-        value = data if self.query is None else self.query(data)
-        return self.mechanism.run(value, source=source)
+        """Return the noisy answer: the only lines of the ledger that touch data."""
+        if self._bound is not None:
+            return self._bound.run(data, source=source)
+        return self.mechanism.run(self.query(data), source=source)
+
+    def fact(self, name: str) -> Any:
+        """Return what the query, or else the mechanism, says of itself."""
+        if name == "sensitivity":
+            return self.sensitivity
+        found = getattr(self.query, name, None)
+        return getattr(self.mechanism, name, None) if found is None else found
 
 
 @final
@@ -130,16 +167,16 @@ class Plan:
         return "; ".join(texts)
 
     def _all(self, name: str) -> Any:
-        found = [describe(getattr(step.query, name, None)) for step in self.steps]
+        if name in self.notes:
+            return describe(self.notes[name])
+        found = [describe(step.fact(name)) for step in self.steps]
         return found if self.batch else found[0]
 
     def _one(self, name: str) -> str:
         if name in self.notes:
             return str(self.notes[name])
         found = {
-            str(value)
-            for step in self.steps
-            if (value := getattr(step.query, name, None)) is not None
+            str(value) for step in self.steps if (value := step.fact(name)) is not None
         }
         if len(found) > 1 and name in ("unit", "neighbors"):
             raise InvalidArgument(
@@ -193,4 +230,7 @@ def _text(thing: Any) -> str:
     if thing is None:
         return ""
     text = repr(thing)
-    return type(thing).__name__ if " at 0x" in text else text
+    if " at 0x" not in text:
+        return text
+    name = getattr(thing, "name", None)
+    return name if isinstance(name, str) else type(thing).__name__

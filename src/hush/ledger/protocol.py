@@ -10,6 +10,7 @@ process: one charge still releases one draw.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 from hush.errors import BudgetExceeded, KeyConflict, LedgerError, LockedOut
@@ -36,7 +37,19 @@ class Request:
     facts: dict[str, Any]
     what: str
 
-    @property
+    @cached_property
+    def body(self) -> str:
+        """The text of the entry."""
+        return canonical(
+            {
+                "request": self.digest,
+                "costs": self.costs,
+                "grids": self.grids,
+                "facts": self.facts,
+            }
+        )
+
+    @cached_property
     def scope(self) -> str:
         """The name space of the key."""
         return scope_of(self.payers)
@@ -58,23 +71,12 @@ class Event:
 
 def everyone(transaction: Transaction, payers: tuple[str, ...]) -> tuple[str, ...]:
     """Return the payers and every account their data sets are tied to, in order."""
-    linked = (
-        name
-        for payer in payers
-        if payer.startswith("dataset:")
-        for name in transaction.links(payer)
-    )
+    linked = (name for payer in payers for name in transaction.links(payer))
     return tuple(sorted({*payers, *linked}))
 
 
-def find(transaction: Transaction, scope: str, key: str) -> Event | None:
-    """Return what is on record under a key."""
-    events = transaction.events(scope, key)
-    opening = next((events[kind] for kind in OPENING if kind in events), None)
-    if opening is None:
-        return None
-    closing = next((events[kind] for kind in CLOSING if kind in events), None)
-    return Event(opening, closing)
+def _first(events: dict[Kind, Entry], kinds: tuple[Kind, ...]) -> Entry | None:
+    return next((events[kind] for kind in kinds if kind in events), None)
 
 
 def reserve(
@@ -85,43 +87,33 @@ def reserve(
     Guarantee: a key is charged once; a charge that does not fit changes nothing;
     accounts are taken in the order of their names, so no two charges deadlock.
     """
-    events = transaction.events(request.scope, request.key)
-    before = next((events[each] for each in OPENING if each in events), None)
+    scope, key, names = request.scope, request.key, sorted(request.costs)
+    seen = transaction.look(scope, key, request.payers, names)
+    before = _first(seen.events, OPENING)
     if before is not None:
         if before.content["request"] != request.digest:
             raise KeyConflict(
-                f"key {request.key!r} belongs to another request (entry {before.seq}): "
+                f"key {key!r} belongs to another request (entry {before.seq}): "
                 "query, mechanism, data version or accounts differ. Use a new key."
             )
-        closing = next((events[each] for each in CLOSING if each in events), None)
+        closing = _first(seen.events, CLOSING)
         draws = kind is Kind.RESERVE and before.kind is Kind.HOLD
-        if closing is None and draws and Kind.START not in events:
-            transaction.append(Kind.START, request.scope, request.key, "{}")
+        if closing is None and draws and Kind.START not in seen.events:
+            transaction.chain(seen.head, Kind.START, scope, key, "{}")
         return Event(before, closing)
-    if lockout is not None and transaction.failures(request.scope) >= lockout:
+    if lockout is not None and seen.failures >= lockout:
         raise LockedOut(
             f"{' and '.join(map(readable, request.payers))}: {lockout} draws failed, "
             "so no more are made. Mend the query, then have it unlocked."
         )
-    if everyone(transaction, request.payers) != tuple(sorted(request.costs)):
+    if sorted({*request.payers, *seen.links}) != names:
         raise Stale
-    for name, units in sorted(request.costs.items()):
-        if not transaction.spend(name, units):
-            balance = transaction.balance(name)
-            if balance is None:
-                raise LedgerError(
-                    f"{readable(name)} has no account. Grant it a budget."
-                )
+    for name in names:
+        units, balance = request.costs[name], seen.balances[name]
+        if units[0] > balance.left[0] or units[1] > balance.left[1]:
             raise BudgetExceeded(shortfall(balance, units, request.what))
-    body = canonical(
-        {
-            "request": request.digest,
-            "costs": request.costs,
-            "grids": request.grids,
-            "facts": request.facts,
-        }
-    )
-    return Event(transaction.append(kind, request.scope, request.key, body), None)
+        transaction.spend(name, units)
+    return Event(transaction.chain(seen.head, kind, scope, key, request.body), None)
 
 
 def seal(
@@ -132,23 +124,24 @@ def seal(
     Guarantee: the first answer stays for ever. Whoever comes second, after a crash that
     was none or a lost connection, is given the first.
     """
-    event = find(transaction, scope, key)
-    if event is None or event.opening.kind is Kind.CHARGE:
+    seen = transaction.look(scope, key, (), ())
+    if not {Kind.RESERVE, Kind.HOLD} & set(seen.events):
         raise LedgerError(
             f"key {key!r} has no reservation in this ledger, so its answer is not "
             "released. Was the file exchanged while the query ran?"
         )
-    if event.closing is not None:
-        return event.closing
-    return transaction.append(kind, scope, key, answer)
+    closing = _first(seen.events, CLOSING)
+    if closing is not None:
+        return closing
+    return transaction.chain(seen.head, kind, scope, key, answer)
 
 
 def void(transaction: Transaction, scope: str, key: str, reason: str) -> Entry:
     """Give back a held reservation whose draw never began."""
-    events = transaction.events(scope, key)
-    held = events.get(Kind.HOLD)
-    closed = next((events[each] for each in CLOSING if each in events), None)
-    if held is None or Kind.START in events or (closed and closed.kind != Kind.VOID):
+    seen = transaction.look(scope, key, (), ())
+    held, closed = seen.events.get(Kind.HOLD), _first(seen.events, CLOSING)
+    started = Kind.START in seen.events
+    if held is None or started or (closed and closed.kind != Kind.VOID):
         raise LedgerError(
             f"key {key!r} cannot be voided: only a charge made by hold() whose draw "
             "never began can be given back; anything else may have touched the data."
@@ -156,5 +149,6 @@ def void(transaction: Transaction, scope: str, key: str, reason: str) -> Entry:
     if closed is not None:
         return closed
     for name, units in sorted(held.content["costs"].items()):
-        transaction.give_back(name, (units[0], units[1]))
-    return transaction.append(Kind.VOID, scope, key, canonical({"reason": reason}))
+        transaction.spend(name, (-units[0], -units[1]))
+    body = canonical({"reason": reason})
+    return transaction.chain(seen.head, Kind.VOID, scope, key, body)

@@ -6,6 +6,8 @@ from fractions import Fraction
 from typing import Any, final
 
 from hush.ledger.account import amounts_text
+from hush.ledger.cost import Grid
+from hush.ledger.entry import Entry
 
 
 @final
@@ -63,3 +65,30 @@ class Receipt:
             for name, pair in shown["cost"].items()
         }
         return cls(**{**values, "cost": cost})
+
+
+def paid(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) -> Receipt:
+    """Return the receipt of the charge that an entry records."""
+    content = opening.content
+    notions, cost, people = {}, {}, []
+    for name, units in content["costs"].items():
+        notion, first, second = content["grids"][name]
+        notions[name] = notion
+        cost[name] = Grid.plain(notion, first, second).amounts((units[0], units[1]))
+        if name.startswith("unit:"):
+            people.append(name.removeprefix("unit:"))
+    facts = content["facts"]
+    if not facts.get("unit"):  # the query names none: say who was charged
+        facts["unit"] = ", ".join(people)
+    return Receipt(
+        ledger=ledger,
+        sequence=opening.seq,
+        hash=opening.hash,
+        key=opening.key,
+        cost=cost,
+        notions=notions,
+        seeded=seeded,
+        rehearsal=rehearsal,
+        at=opening.at,
+        **facts,
+    )

@@ -12,6 +12,7 @@ import numpy as np
 from hush.errors import NoBound
 from hush.ledger.entry import canonical
 from hush.ledger.frozen import freeze, thaw
+from hush.ledger.plan import Step
 from hush.ledger.receipt import Receipt
 from hush.ledger.values import decode, encode
 
@@ -19,12 +20,23 @@ if TYPE_CHECKING:
     from hush.privacy import Curve
 
 
-def frame(mechanisms: tuple[Any, ...], curve: "Curve") -> dict[str, Any]:
+_OWN = "mechanism"  # where an error law is best asked of the mechanism again
+
+
+def _error(step: Step) -> Any:
+    law = step.error
+    frozen = freeze(law)
+    own = frozen is None and law is not None and step.query is None
+    return _OWN if own and freeze(step.mechanism) is not None else frozen
+
+
+def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, Any]:
     """Return the part of a release that is known before data is read."""
     return {
         "hush": "release",
         "format": 1,
-        "mechanisms": [freeze(each) for each in mechanisms],
+        "mechanisms": [freeze(step.mechanism) for step in steps],
+        "errors": [_error(step) for step in steps],
         "curve": json.loads(curve.to_json()),
     }
 
@@ -87,19 +99,23 @@ class Release:
 
     @cached_property
     def mechanisms(self) -> tuple[Any, ...]:
-        """The mechanisms that ran, one per step."""
+        """The mechanisms that ran, one per step; None for one that is not of hush."""
         found = self._shown["mechanisms"]
-        if any(each is None for each in found):
-            raise NoBound(
-                "this release was made by a mechanism that cannot be written down, so "
-                f"its error law is unknown here. It was {self.receipt.mechanism}."
-            )
-        return tuple(thaw(each) for each in found)
+        return tuple(None if each is None else thaw(each) for each in found)
 
     @cached_property
     def error(self) -> Any:
         """The law of released minus true value; a tuple for a batch."""
-        laws = tuple(each.error for each in self.mechanisms)
+        found = self._shown["errors"]
+        if any(each is None for each in found):
+            raise NoBound(
+                f"the error of {self.receipt.mechanism} is not a law of its noise "
+                "alone, so the release does not hold it. Ask the mechanism for parts."
+            )
+        laws = tuple(
+            ran.error if each == _OWN else thaw(each)
+            for ran, each in zip(self.mechanisms, found, strict=True)
+        )
         return laws if isinstance(self.values, tuple) else laws[0]
 
     def interval(self, level: float = 0.95) -> Any:
@@ -145,7 +161,14 @@ class Release:
 
 
 def _around(value: Any, law: Any, level: float) -> tuple[Any, Any]:
-    if isinstance(value, np.ndarray) and hasattr(law, "joint"):
+    from hush.mechanisms.error import Error
+
+    if not isinstance(law, Error):
+        raise NoBound(
+            f"a {type(law).__name__} does not bound the distance to a true value; read "
+            "release.error for what it does bound."
+        )
+    if isinstance(value, np.ndarray):
         law = law.joint(max(1, value.size))
     low, high = law.interval(level)
     return value - high, value - low

@@ -1,11 +1,14 @@
 """Released values as JSON and back, bit for bit."""
 
 import base64
+import functools
+import hashlib
 import math
 import numbers
 from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -113,11 +116,35 @@ def _decode_array(value: dict[str, Any]) -> Any:
     return flat.reshape(value["shape"])
 
 
+def _code(code: CodeType) -> bytes:
+    """Return a function's instructions and constants, the same in every process."""
+    inner = [
+        _code(each) if isinstance(each, CodeType) else str(describe(each)).encode()
+        for each in code.co_consts
+    ]
+    return b"\0".join([code.co_code, *inner])
+
+
+def _inside(function: Any) -> list[Any]:
+    """Return what tells two functions of one name apart, without reading data.
+
+    The functions of hush close over public parameters only; those of others may close
+    over anything, so of them only the code counts.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return []
+    if not str(function.__module__).startswith("hush."):
+        return [hashlib.sha256(_code(code)).hexdigest()]
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return describe(cells)  # type: ignore[no-any-return]
+
+
 def describe(thing: Any) -> Any:
     """Return the public parameters of a mechanism or query as JSON types.
 
     Two plans with the same description are the same request: numbers are written
-    exactly, functions by their name.
+    exactly, functions by their name and what tells them apart.
 
     Example:
         >>> describe(Fraction(1, 3)), describe((1, 2.5))
@@ -146,8 +173,10 @@ def describe(thing: Any) -> Any:
     if fields is not None and not isinstance(thing, type):
         shown = {name: describe(getattr(thing, name)) for name in fields}
         return {"type": type(thing).__name__, **shown}
+    if isinstance(thing, functools.partial):
+        return [describe(thing.func), describe(thing.args), describe(thing.keywords)]
     name = getattr(thing, "__qualname__", None)
     if name is not None:
-        return f"{getattr(thing, '__module__', '')}.{name}"
+        return [f"{getattr(thing, '__module__', '')}.{name}", *_inside(thing)]
     text = repr(thing)
     return type(thing).__name__ if " at 0x" in text else text

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
@@ -11,10 +12,17 @@ from hush.ledger.cost import Grid
 from hush.ledger.entry import GENESIS, Entry, Kind
 
 Result = TypeVar("Result")
-Execute = Callable[[str, Sequence[Any]], Any]
+Statement = tuple[str, Sequence[Any]]
+Rows = list[Sequence[Any]]
 
 _FIELDS = "seq, kind, scope, key, at, body, prev, hash"
 _BALANCE = "name, notion, power1, power2, delta, limit1, limit2, spent1, spent2"
+_HEAD = "SELECT seq, hash FROM hush_entry ORDER BY seq DESC LIMIT 1"
+_EVENTS = f"SELECT {_FIELDS} FROM hush_entry WHERE scope = ? AND key = ?"
+_FAILURES = (
+    "SELECT count(*) FROM hush_entry WHERE kind = 'fail' AND scope = ? AND seq > "
+    "(SELECT coalesce(max(seq), 0) FROM hush_entry WHERE kind = 'unlock' AND scope = ?)"
+)
 
 
 def _entry(row: Sequence[Any]) -> Entry:
@@ -27,27 +35,76 @@ def _balance(row: Sequence[Any]) -> Balance:
     return Balance(name, grid, (units[0], units[1]), (units[2], units[3]))
 
 
+def _head(rows: Rows) -> tuple[int, str]:
+    return (rows[0][0], rows[0][1]) if rows else (-1, GENESIS)
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
 @final
-class Transaction:
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything a charge or an answer is decided by."""
+
+    head: tuple[int, str]
+    events: dict[Kind, Entry]  # of one key
+    links: tuple[str, ...]  # accounts that the payers' data sets are tied to
+    balances: dict[str, Balance]
+    failures: int
+
+
+class Transaction(ABC):
     """The reads and writes of the protocol, inside one exclusive transaction."""
 
-    def __init__(self, execute: Execute) -> None:
-        self._execute = execute
+    @abstractmethod
+    def batch(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run statements, in one round trip if there is a wire; return their rows."""
 
-    def _one(self, sql: str, *values: Any) -> Any:
-        return self._execute(sql, values).fetchone()
+    @abstractmethod
+    def later(self, statement: str, values: Sequence[Any]) -> None:
+        """Run a statement that returns nothing, at the latest with the commit."""
+
+    def rows(self, statement: str, *values: Any) -> Rows:
+        """Run one statement and return its rows."""
+        return self.batch([(statement, values)])[0]
 
     # -- history -------------------------------------------------------------------
 
-    def head(self) -> tuple[int, str]:
-        """Return sequence and hash of the last entry; (-1, zeros) before the first."""
-        row = self._one("SELECT seq, hash FROM hush_entry ORDER BY seq DESC LIMIT 1")
-        return (row[0], row[1]) if row else (-1, GENESIS)
+    def look(
+        self, scope: str, key: str, payers: Sequence[str], names: Sequence[str]
+    ) -> Snapshot:
+        """Read what is on record for a key, its payers and the accounts `names`."""
+        asked: list[Statement] = [(_HEAD, ()), (_EVENTS, (scope, key))]
+        if names:
+            links = f"kind = 'link' AND scope IN ({_marks(payers)})"
+            accounts = f"FROM hush_account WHERE name IN ({_marks(names)})"
+            asked += [
+                (f"SELECT key FROM hush_entry WHERE {links}", payers),
+                (f"SELECT {_BALANCE} {accounts}", names),
+                (_FAILURES, (scope, scope)),
+            ]
+        head, events, *rest = self.batch(asked)
+        links_, accounts_, failures = rest or ([], [], [(0,)])
+        return Snapshot(
+            _head(head),
+            {entry.kind: entry for entry in map(_entry, events)},
+            tuple(row[0] for row in links_),
+            {row[0]: _balance(row) for row in accounts_},
+            int(failures[0][0]),
+        )
 
     def append(self, kind: Kind, scope: str, key: str, body: str) -> Entry:
         """Add one entry, whose body is JSON text, to the end of the chain."""
-        entry = Entry.after(self.head(), kind, scope, key, body)
-        self._execute(
+        return self.chain(_head(self.rows(_HEAD)), kind, scope, key, body)
+
+    def chain(
+        self, head: tuple[int, str], kind: Kind, scope: str, key: str, body: str
+    ) -> Entry:
+        """Add one entry after a head that was read in this transaction."""
+        entry = Entry.after(head, kind, scope, key, body)
+        self.later(
             f"INSERT INTO hush_entry ({_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 entry.seq,
@@ -62,58 +119,43 @@ class Transaction:
         )
         return entry
 
-    def events(self, scope: str, key: str) -> dict[Kind, Entry]:
-        """Return what happened to one key, by kind."""
-        rows = self._execute(
-            f"SELECT {_FIELDS} FROM hush_entry WHERE scope = ? AND key = ? "
-            "ORDER BY seq",
-            (scope, key),
-        ).fetchall()
-        return {entry.kind: entry for entry in map(_entry, rows)}
+    def head(self) -> tuple[int, str]:
+        """Return sequence and hash of the last entry; (-1, zeros) before the first."""
+        return _head(self.rows(_HEAD))
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the whole history in order."""
-        rows = self._execute(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq", ())
-        for row in rows:
-            yield _entry(row)
+    def first(self) -> Entry | None:
+        """Return the first entry, if the ledger has begun."""
+        rows = self.rows(f"SELECT {_FIELDS} FROM hush_entry WHERE seq = 0")
+        return _entry(rows[0]) if rows else None
+
+    def entries(self) -> list[Entry]:
+        """Return the whole history in order."""
+        return list(map(_entry, self.raw()))
 
     def raw(self) -> Iterator[Sequence[Any]]:
         """Yield the rows of the history as they are stored."""
-        yield from self._execute(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq", ())
-
-    def failures(self, scope: str) -> int:
-        """Return how many draws of a scope failed since it was last unlocked."""
-        row = self._one(
-            "SELECT count(*) FROM hush_entry WHERE kind = 'fail' AND scope = ? AND "
-            "seq > (SELECT coalesce(max(seq), 0) FROM hush_entry "
-            "WHERE kind = 'unlock' AND scope = ?)",
-            scope,
-            scope,
-        )
-        return int(row[0])
+        yield from self.rows(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq")
 
     def links(self, dataset: str) -> tuple[str, ...]:
         """Return the accounts that a data set is tied to."""
-        rows = self._execute(
-            "SELECT key FROM hush_entry WHERE kind = 'link' AND scope = ?", (dataset,)
-        ).fetchall()
-        return tuple(sorted(row[0] for row in rows))
+        sql = "SELECT key FROM hush_entry WHERE kind = 'link' AND scope = ?"
+        return tuple(sorted(row[0] for row in self.rows(sql, dataset)))
 
     # -- accounts --------------------------------------------------------------------
 
     def balance(self, name: str) -> Balance | None:
         """Return one account, or None when it was never opened."""
-        row = self._one(f"SELECT {_BALANCE} FROM hush_account WHERE name = ?", name)
-        return _balance(row) if row else None
+        rows = self.rows(f"SELECT {_BALANCE} FROM hush_account WHERE name = ?", name)
+        return _balance(rows[0]) if rows else None
 
     def balances(self) -> tuple[Balance, ...]:
         """Return every account, by name."""
         sql = f"SELECT {_BALANCE} FROM hush_account ORDER BY name"
-        return tuple(map(_balance, self._execute(sql, ()).fetchall()))
+        return tuple(map(_balance, self.rows(sql)))
 
     def open_account(self, name: str, grid: Grid, limit: Units) -> None:
         """Open an account with nothing spent."""
-        self._execute(
+        self.later(
             "INSERT INTO hush_account (name, notion, power1, power2, delta, limit1, "
             "limit2) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (name, grid.notion, *grid.powers, str(grid.delta), *limit),
@@ -121,28 +163,20 @@ class Transaction:
 
     def raise_limit(self, name: str, limit: Units) -> None:
         """Replace an account's limit by a larger one."""
-        self._execute(
-            "UPDATE hush_account SET limit1 = ?, limit2 = ? WHERE name = ?",
-            (*limit, name),
-        )
+        sql = "UPDATE hush_account SET limit1 = ?, limit2 = ? WHERE name = ?"
+        self.later(sql, (*limit, name))
 
-    def spend(self, name: str, units: Units) -> bool:
-        """Spend if it fits, in one statement; say whether it did."""
-        first, second = units
-        done = self._execute(
+    def spend(self, name: str, units: Units) -> None:
+        """Add to what an account has spent.
+
+        The table's CHECK refuses a sum beyond the limit, and with it the transaction:
+        the budget holds even if whoever decided was wrong.
+        """
+        sql = (
             "UPDATE hush_account SET spent1 = spent1 + ?, spent2 = spent2 + ? "
-            "WHERE name = ? AND spent1 + ? <= limit1 AND spent2 + ? <= limit2",
-            (first, second, name, first, second),
+            "WHERE name = ?"
         )
-        return bool(done.rowcount == 1)
-
-    def give_back(self, name: str, units: Units) -> None:
-        """Undo the spending of a voided reservation."""
-        self._execute(
-            "UPDATE hush_account SET spent1 = spent1 - ?, spent2 = spent2 - ? "
-            "WHERE name = ?",
-            (*units, name),
-        )
+        self.later(sql, (*units, name))
 
 
 class Store(ABC):

@@ -1,7 +1,7 @@
 """A ledger in PostgreSQL, for several machines."""
 
 import os
-import random
+import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,20 +10,51 @@ from typing import Any, final
 from hush.errors import HushError, LedgerError
 from hush.ledger.steps import at
 from hush.ledger.stores import schema
-from hush.ledger.stores.base import Result, Store, Transaction
+from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
 
 _LOCK = 0x6875736C65646765  # names the chain among a database's advisory locks
 _TRIES = 12
 
 # remote_apply equals a local flush where there are no synchronous replicas.
 _BEGIN = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; "
-    "SET LOCAL synchronous_commit = remote_apply; "
-    f"SELECT pg_advisory_xact_lock({_LOCK})"
+    "BEGIN ISOLATION LEVEL READ COMMITTED",
+    "SET LOCAL synchronous_commit = remote_apply",
+    f"SELECT pg_advisory_xact_lock({_LOCK})",
 )
-_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 _inherited: list[Any] = []
+
+
+@final
+class _Remote(Transaction):
+    """A transaction over a wire: what can wait is sent with what cannot."""
+
+    def __init__(self, cursor: Any, begin: Sequence[str]) -> None:
+        self._cursor = cursor
+        self._waiting: list[Statement] = [(each, ()) for each in begin]
+
+    def batch(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run everything that waits, then `statements`, in one round trip."""
+        everything, self._waiting = [*self._waiting, *statements], []
+        text = ";".join(sql for sql, _ in everything).replace("?", "%s")
+        values = [value for _, given in everything for value in given]
+        self._cursor.execute(text, values or None)
+        found: list[Rows] = []
+        while True:
+            answer = self._cursor.pgresult
+            has_rows = answer is not None and answer.nfields > 0
+            found.append(self._cursor.fetchall() if has_rows else [])
+            if not self._cursor.nextset():
+                return found[len(found) - len(statements) :]
+
+    def later(self, statement: str, values: Sequence[Any]) -> None:
+        """Keep a statement for the next round trip."""
+        self._waiting.append((statement, values))
+
+    def commit(self) -> None:
+        """Send what waits, and COMMIT: skipped by the server if anything fails."""
+        self.batch([("COMMIT", ())])
 
 
 @final
@@ -64,17 +95,16 @@ class Postgres(Store):
 
     @staticmethod
     def _complete(transaction: Transaction) -> bool:
-        rows = transaction._execute(
+        rows = transaction.rows(
             "SELECT relname FROM pg_class WHERE pg_table_is_visible(oid) "
-            "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'",
-            (),
-        ).fetchall()
+            "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
+        )
         return schema.NAMES.issubset(row[0] for row in rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
         for statement in schema.postgres():
-            transaction._execute(statement, ())
+            transaction.later(statement, ())
 
     def _open(self) -> Any:
         if os.getpid() != self._owner:
@@ -94,6 +124,7 @@ class Postgres(Store):
             errors.SerializationFailure,
             errors.DeadlockDetected,
             errors.UniqueViolation,
+            errors.CheckViolation,  # decided on a sum that was old: look again
             self._psycopg.OperationalError,
             self._psycopg.InterfaceError,
         )
@@ -111,7 +142,7 @@ class Postgres(Store):
                     if not isinstance(problem, transient):
                         break
                 if tried < _TRIES - 1:
-                    time.sleep(random.uniform(0, 0.01 * 2 ** min(tried, 6)))
+                    time.sleep(secrets.randbelow(10 * 2 ** min(tried, 6)) / 1000)
         raise LedgerError(
             f"the ledger database cannot be reached or refused the entry ({name}); "
             "nothing was released. Check the server and try again with the same key."
@@ -125,25 +156,25 @@ class Postgres(Store):
             self._connection.close()
 
     def _transact(
-        self, begin: str, work: Callable[[Transaction], Result], step: str
+        self,
+        begin: Sequence[str],
+        work: Callable[[Transaction], Result],
+        step: str,
     ) -> Result:
-        connection = self._open()
-
-        def execute(sql: str, values: Sequence[Any]) -> Any:
-            return connection.execute(sql.replace("?", "%s"), values or None)
-
-        connection.execute(begin)
-        try:
-            result = work(Transaction(execute))
-            if step:
-                at(step)
-        except self._psycopg.Error:
-            raise
-        except BaseException:
-            self._rollback()
-            raise
-        connection.execute("COMMIT")
-        return result
+        # Values are quoted on this side, so that statements can travel together.
+        with self._psycopg.ClientCursor(self._open()) as cursor:
+            transaction = _Remote(cursor, begin)
+            try:
+                result = work(transaction)
+                if step:
+                    at(step)
+            except self._psycopg.Error:
+                raise
+            except BaseException:
+                self._rollback()
+                raise
+            transaction.commit()
+            return result
 
     def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:
         """Do `work` alone; return once it is on the server's disk.

@@ -12,7 +12,7 @@ _TABLES = (
         at TEXT NOT NULL,
         body TEXT NOT NULL,
         prev TEXT NOT NULL,
-        hash TEXT NOT NULL UNIQUE
+        hash TEXT NOT NULL
     ){strict}""",
     """CREATE TABLE IF NOT EXISTS hush_account (
         name TEXT NOT NULL PRIMARY KEY,
@@ -25,14 +25,16 @@ _TABLES = (
         spent1 {integer} NOT NULL DEFAULT 0 CHECK (spent1 BETWEEN 0 AND limit1),
         spent2 {integer} NOT NULL DEFAULT 0 CHECK (spent2 BETWEEN 0 AND limit2)
     ){strict}""",
-    """CREATE UNIQUE INDEX IF NOT EXISTS hush_one_opening ON hush_entry (scope, key)
-        WHERE kind IN ('charge', 'reserve', 'hold')""",
-    """CREATE UNIQUE INDEX IF NOT EXISTS hush_one_closing ON hush_entry (scope, key)
-        WHERE kind IN ('seal', 'fail', 'void')""",
-    """CREATE UNIQUE INDEX IF NOT EXISTS hush_one_start ON hush_entry (scope, key)
-        WHERE kind IN ('start', 'link')""",
-    """CREATE INDEX IF NOT EXISTS hush_failures ON hush_entry (scope, seq)
-        WHERE kind IN ('fail', 'unlock')""",
+    # A key is opened once and closed once.
+    """CREATE UNIQUE INDEX IF NOT EXISTS hush_key ON hush_entry (scope, key, (CASE
+        WHEN kind IN ('charge', 'reserve', 'hold') THEN 0
+        WHEN kind IN ('seal', 'fail', 'void') THEN 2 ELSE 1 END))""",
+    """CREATE INDEX IF NOT EXISTS hush_link ON hush_entry (scope)
+        WHERE kind = 'link'""",
+    """CREATE INDEX IF NOT EXISTS hush_fail ON hush_entry (scope, seq)
+        WHERE kind = 'fail'""",
+    """CREATE INDEX IF NOT EXISTS hush_unlock ON hush_entry (scope, seq)
+        WHERE kind = 'unlock'""",
 )
 
 # When a trigger fires, what makes it fire, and what it says.
@@ -51,7 +53,7 @@ _RULES = (
 )
 
 
-_INDEXES = ("hush_one_opening", "hush_one_closing", "hush_one_start", "hush_failures")
+_INDEXES = ("hush_key", "hush_link", "hush_fail", "hush_unlock")
 
 # What must be there; when something is missing, everything is made that is not.
 NAMES = frozenset(

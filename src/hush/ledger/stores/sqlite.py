@@ -3,14 +3,14 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
 from hush.errors import HushError, LedgerError
 from hush.ledger.steps import at
 from hush.ledger.stores import schema
-from hush.ledger.stores.base import Result, Store, Transaction
+from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
 from hush.ledger.stores.filesystem import refuse_network
 
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
@@ -36,6 +36,22 @@ def settings(version: tuple[int, ...]) -> dict[str, Any]:
         "ignore_check_constraints": 0,
         "writable_schema": 0,
     }
+
+
+@final
+class _Local(Transaction):
+    """A transaction on one connection; every statement runs at once."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._execute = connection.execute
+
+    def batch(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run statements one by one."""
+        return [self._execute(sql, values).fetchall() for sql, values in statements]
+
+    def later(self, statement: str, values: Sequence[Any]) -> None:
+        """Run a statement now."""
+        self._execute(statement, values)
 
 
 @final
@@ -72,13 +88,13 @@ class SQLite(Store):
 
     @staticmethod
     def _complete(transaction: Transaction) -> bool:
-        rows = transaction._execute("SELECT name FROM sqlite_master", ())
+        rows = transaction.rows("SELECT name FROM sqlite_master")
         return schema.NAMES.issubset(row[0] for row in rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
         for statement in schema.sqlite():
-            transaction._execute(statement, ())
+            transaction.later(statement, ())
 
     def _connect(self) -> sqlite3.Connection:
         name = ":memory:" if self.path is None else self.path
@@ -129,7 +145,7 @@ class SQLite(Store):
                 connection = self._open()
                 connection.execute(begin)
                 try:
-                    result = work(Transaction(connection.execute))
+                    result = work(_Local(connection))
                     if step:
                         at(step)
                     connection.execute("COMMIT")

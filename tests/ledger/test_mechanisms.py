@@ -1,0 +1,170 @@
+"""The ledger charges the real curve of a real mechanism and releases its real noise."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hush
+from hush.errors import BudgetExceeded, InvalidArgument, KeyConflict, NoBound
+from hush.ledger import Budget, Ledger, Release
+from hush.mechanisms import (
+    DiscreteGaussian,
+    Exponential,
+    Gaussian,
+    Geometric,
+    Histogram,
+    Laplace,
+    Quantile,
+    RandomizedResponse,
+    count,
+    mean,
+    sum,
+)
+from hush.noise import Seeded
+from hush.privacy import compose
+
+DATA = np.arange(100)
+PLANS = [
+    (Laplace(2.0), count()),
+    (Laplace(2.0), sum(bounds=(0, 5))),
+    (Gaussian(3.0), sum(bounds=(0.0, 5.0))),
+    (Geometric(2), count()),
+    (DiscreteGaussian(2), count()),
+    (Laplace(0.1), mean(bounds=(0, 10), size=100, neighbors="replace-one")),
+]
+READERS = [
+    Histogram(edges=(0.0, 25.0, 50.0, 100.0), scale=1.0),
+    Quantile(at=0.5, bounds=(0, 100), scale=1.0),
+]
+
+
+@pytest.fixture
+def ledger():
+    budget = Budget(epsilon=50, delta=1e-3)
+    with Ledger.open("memory://", budget=budget, unit="people") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("mechanism", "query"), PLANS, ids=str)
+def test_the_charge_is_the_curve_of_what_ran(ledger, mechanism, query):
+    release = ledger.release(mechanism, query, DATA, delta=1e-6)
+    curve = (query >> mechanism).curve()
+    epsilon, delta = release.cost["dataset:default"]
+    assert float(delta) == pytest.approx(1e-6)
+    assert epsilon >= Fraction(curve.epsilon_at(1e-6)) * (1 - Fraction(1, 2**46))
+    assert float(epsilon) == pytest.approx(curve.epsilon_at(1e-6), rel=1e-9)
+    for at in (0.0, 0.1, 1.0):
+        assert release.curve.delta_at(at) == curve.delta_at(at)
+    assert release.receipt.neighbors == query.neighbors
+    assert release.receipt.unit == "people"
+    assert release.mechanisms == (mechanism,)
+    assert Release.from_json(release.to_json()) == release
+
+
+@pytest.mark.parametrize(("mechanism", "query"), PLANS, ids=str)
+def test_the_interval_holds_the_noiseless_value(ledger, mechanism, query):
+    release = ledger.release(mechanism, query, DATA)
+    low, high = release.interval(1 - 1e-9)  # fails wrongly with probability 1e-9
+    assert low <= float(query(DATA)) <= high
+    assert release.error == (query >> mechanism).error
+    again = Release.from_json(release.to_json())
+    assert again.interval(0.9) == release.interval(0.9)
+
+
+@pytest.mark.parametrize("mechanism", READERS, ids=repr)
+def test_mechanisms_that_read_the_data_themselves(ledger, mechanism):
+    release = ledger.release(mechanism, None, DATA)
+    assert release.mechanisms == (mechanism,)
+    assert type(release.error) is type(mechanism.error)
+    assert release.to_json() == Release.from_json(release.to_json()).to_json()
+
+
+def test_vectors_have_joint_bounds(ledger):
+    release = ledger.release(READERS[0], None, DATA)
+    low, high = release.interval(1 - 1e-9)
+    assert np.all(low <= READERS[0].counts(DATA))
+    assert np.all(READERS[0].counts(DATA) <= high)
+    with pytest.raises(ValueError, match="read-only"):
+        release.values[0] = 0
+
+
+def test_a_ratio_has_no_law_of_its_noise_alone(ledger):
+    release = ledger.release(Laplace(1.0), mean(bounds=(0, 10)), DATA)
+    with pytest.raises(NoBound, match="not a law of its noise alone"):
+        release.interval(0.95)
+
+
+def test_a_selection_has_no_interval(ledger):
+    release = ledger.release(Exponential(1.0), None, np.arange(5))
+    assert release.values in range(5)
+    with pytest.raises(NoBound):
+        release.interval(0.95)
+
+
+def test_a_query_and_a_mechanism_that_do_not_fit(ledger):
+    with pytest.raises(InvalidArgument):
+        ledger.release(RandomizedResponse(0.75), mean(bounds=(0, 1)), DATA)
+    assert ledger.remaining().epsilon == 50
+
+
+def test_the_same_noise_from_the_same_seed_in_a_rehearsal(tmp_path):
+    url = f"sqlite:///{tmp_path}/rehearsal.db"
+    with Ledger.open(url, budget=Budget(epsilon=9), rehearsal=True) as ledger:
+        release = ledger.release(Laplace(2.0), count(), DATA, source=Seeded(5))
+        assert release.values == Laplace(2.0).run(100, source=Seeded(5))
+
+
+def test_r7_bounds_hidden_in_a_query_tell_requests_apart(ledger):
+    """Both sums move by 5; they are different questions all the same."""
+    ledger.release(Laplace(2.0), sum(bounds=(0, 5)), DATA, "k")
+    with pytest.raises(KeyConflict):
+        ledger.release(Laplace(2.0), sum(bounds=(-5, 5)), DATA, "k")
+
+
+def test_requests_are_recognised_in_another_process(sqlite_url):
+    """Nothing in a request's description depends on addresses or hash seeds."""
+    import subprocess
+    import sys
+
+    from ledger.faults import environment
+
+    code = (
+        "import sys; from hush.ledger import *; from hush.mechanisms import *\n"
+        "with Ledger.open(sys.argv[1], budget=Budget(epsilon=9)) as ledger:\n"
+        "    query = sum(bounds=(0, 5))\n"
+        "    print(ledger.release(Laplace(2.0), query, [1, 2], 'k').to_json())\n"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code, sqlite_url],
+            env={**environment(), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1
+
+
+def test_a_batch_of_real_mechanisms_is_composed_tightly():
+    budget = Budget(epsilon=1, delta=1e-5)
+    steps = [Gaussian(40.0)] * 9
+    with Ledger.open("memory://", budget=budget) as ledger:
+        release = ledger.release(steps, [count()] * 9, DATA, delta=1e-6)
+        tight = compose(*[(count() >> each).curve() for each in steps])
+        spent = 1 - ledger.remaining().epsilon
+        assert spent == pytest.approx(tight.epsilon_at(1e-6), rel=1e-6)
+        assert len(release.values) == 9
+        assert len(release.interval(0.95)) == 9
+        with pytest.raises(BudgetExceeded):
+            ledger.release([Gaussian(1.0)], [count()], DATA, delta=1e-6)
+
+
+def test_names_at_the_top_of_the_package():
+    assert hush.Budget is Budget
+    assert hush.Ledger is Ledger
+    assert "Ledger" in dir(hush)
+    with pytest.raises(AttributeError, match="no attribute 'Leger'"):
+        _ = hush.Leger

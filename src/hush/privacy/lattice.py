@@ -108,6 +108,7 @@ def _sketch(components: Components, cut: float) -> Sketch:
         times=np.array([float(times) for _, times in components]),
         open_ended=np.isinf([law.largest_loss for law, _ in components]),
         gaussian=0.0,
+        log_drop=math.log(cut),
     )
 
 

@@ -89,7 +89,13 @@ class RDP(Curve):
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ; no lower bound is known for a general function."""
         found = conversion.delta(self._values, conversion.ORDERS, epsilon, smooth=False)
-        return np.zeros(np.shape(epsilon)), found
+        return np.zeros(np.shape(epsilon)), np.minimum(
+            found, self._hull.hockey(epsilon)
+        )
+
+    @cached_property
+    def _hull(self) -> Atoms:
+        return conversion.hull(self._values, smooth=False)
 
     @property
     def atoms_below(self) -> Atoms:

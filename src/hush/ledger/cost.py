@@ -6,6 +6,7 @@ composition of whatever happened to be run is not among them; it serves one batc
 was declared before its first answer.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -60,17 +61,26 @@ def exact_cost(
     notion: str, curve: "Curve", delta: float | None, share: Fraction
 ) -> tuple[Fraction, Fraction]:
     """Return the exact amounts a curve adds to the sums of a notion."""
-    from hush.privacy import GDP, ZCDP, Approx, filters
+    from hush.privacy import Approx, filters
 
     if notion == "rho":
         _finite("rho", curve.rho, curve)
-        return _something(filters.cost(curve, ZCDP(rho=1.0))[0], curve), Fraction(0)
+        return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
     if notion == "mu":
         _finite("mu", curve.mu, curve)
-        return _something(filters.cost(curve, GDP(mu=1.0))[0], curve), Fraction(0)
+        return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
     point = Approx(*_point(curve, delta, share))
-    first, second = filters.cost(point, Approx(epsilon=1.0, delta=0.5))
+    first, second = filters.cost(point, _rule(notion))
     return first, second
+
+
+@functools.cache
+def _rule(notion: str) -> "Curve":
+    """Return a budget of the notion: its kind, not its size, picks the sums."""
+    from hush.privacy import GDP, ZCDP, Approx
+
+    known = {"rho": ZCDP(rho=1.0), "mu": GDP(mu=1.0), "epsilon": Approx(1.0, 0.5)}
+    return known[notion]
 
 
 def _point(curve: "Curve", delta: float | None, share: Fraction) -> tuple[float, float]:

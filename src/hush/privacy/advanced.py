@@ -65,8 +65,8 @@ def moments(curve: Curve, times: int) -> RDP:
 
     Example:
         >>> from hush.privacy import GDP
-        >>> f"{moments(GDP(mu=0.1), times=100).moment_delta_at(4.0):.3e}"
-        '2.219e-03'
+        >>> f"{moments(GDP(mu=0.1), times=100).moment_delta_at(4.0):.1e}"
+        '2.2e-03'
 
     Reference: [ACGMMTZ16] Theorem 2 (N11.2).
     """

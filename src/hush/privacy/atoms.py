@@ -163,6 +163,10 @@ def above(epsilon: Floats, forward: Floats, backward: Floats) -> Atoms:
     Reference: [ZDW22] Proposition 8; connect-the-dots of [DGKKM22].
     """
     total = min(1.0, max(forward[0], backward[0]))
+    # The chord across γ = 1, where H(P||Q) at 1/γ is (H(Q||P) at γ + γ - 1)/γ.
+    small = np.exp(-epsilon[1:])
+    across = (small * (forward[1:] + backward[1:]) + 1 - small) / (1 + small)
+    total = min(total, float(across.min(initial=1.0)))
     sides, scale = [], 1.0
     for values in (forward, backward):
         values = np.minimum.accumulate(np.append(total, np.minimum(values[1:], total)))

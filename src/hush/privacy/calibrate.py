@@ -11,7 +11,7 @@ from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
 from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
-from hush.privacy.rounding import falling
+from hush.privacy.rounding import Floats, falling
 from hush.privacy.zcdp import ZCDP
 
 
@@ -30,10 +30,18 @@ def excess(curve: Curve, target: Curve) -> float:
         return _ratio(curve.mu, target.mu)
     if isinstance(target, ZCDP):
         return _ratio(curve.rho, target.rho)
-    # Any other target is a profile: it is met when no δ is larger, from both sides.
-    pair = target.atoms_below
-    epsilon = np.maximum(np.append(pair.losses, 0.0), 0.0)
-    allowed = np.asarray(target.delta_at_lower(epsilon))
+    return _over_profile(curve, *_limits(target))
+
+
+def _limits(target: Curve) -> tuple[Floats, Floats]:
+    """Return the ε where a general target is checked, and the δ it allows there."""
+    losses = target.atoms_below.losses
+    epsilon = np.append(0.0, losses[losses > 0])
+    return epsilon, np.asarray(target.delta_at_lower(epsilon))
+
+
+def _over_profile(curve: Curve, epsilon: Floats, allowed: Floats) -> float:
+    """Return the largest δ relative to what is allowed: any other target is a profile."""
     asked = np.asarray(curve.delta_at(epsilon))
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.nanmax(np.where(asked > 0, asked / allowed, 0.0)))
@@ -68,8 +76,12 @@ def calibrate(
     if not isinstance(target, Curve):
         raise InvalidArgument(f"target must be a curve; got {target!r}.")
 
+    general = not isinstance(target, Pure | Approx | GDP | ZCDP)
+    limits = _limits(target) if general else None
+
     def over(parameter: float) -> float:
-        return excess(curve(parameter), target)
+        found = curve(parameter)
+        return _over_profile(found, *limits) if limits else excess(found, target)
 
     right = min(max(1.0, low), high)
     if over(right) <= 1:

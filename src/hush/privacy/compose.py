@@ -46,7 +46,7 @@ def repeat(curve: Curve, times: int) -> Curve:
         >>> repeat(GDP(mu=0.5), times=16)
         GDP(mu=2.0)
         >>> f"{repeat(Pure(epsilon=0.1), times=100).epsilon_at(1e-6):.4f}"
-        '4.7000'
+        '4.7746'
     """
     times = checks.whole("times", times, at_least=0)
     return _compose([(curve, times)] if times else [])

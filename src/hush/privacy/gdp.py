@@ -95,17 +95,17 @@ class GDP(Curve):
         return _solve(self, delta, side=0)
 
     def _tradeoff(self, alpha: float) -> float:
-        if math.isinf(self.mu):
-            return 0.0
+        if math.isinf(self.mu) or alpha in (0.0, 1.0):
+            return 0.0 if alpha > 0 else 1.0
         # -Φ⁻¹(α) is Φ⁻¹(1-α) without its rounding.
-        with np.errstate(divide="ignore"):
-            exact = float(special.ndtr(-special.ndtri(alpha) - self.mu))
-        return float(down(exact, 64 + 8 * abs(special.ndtri(max(alpha, 1e-320))) ** 2))
+        z = float(special.ndtri(alpha))
+        return float(down(special.ndtr(-z - self.mu), 64 + 8 * z * z))
 
     def _tradeoff_upper(self, alpha: float) -> float:
-        with np.errstate(divide="ignore"):
-            exact = float(special.ndtr(-special.ndtri(alpha) - self.mu))
-        return float(up(exact, 64 + 8 * abs(special.ndtri(max(alpha, 1e-320))) ** 2))
+        if alpha in (0.0, 1.0):
+            return 1.0 - alpha
+        z = float(special.ndtri(alpha))
+        return float(up(special.ndtr(-z - self.mu), 64 + 8 * z * z))
 
     def _renyi(self, order: float) -> float:
         return order * self.rho if self.mu > 0 else 0.0

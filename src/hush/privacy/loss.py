@@ -113,19 +113,19 @@ class Loss(Curve):
         epsilon = np.asarray(epsilon, dtype=np.float64)
         if self._copies is not None:
             return optimal.copies(*self._copies, epsilon)
-        from hush.privacy import brackets
+        from hush.privacy import front
 
         side = BOTH.index(direction)
         far = np.isinf(epsilon)
         near = np.where(far, 0.0, epsilon)
-        low, high = brackets.delta_bracket(self._above[side], near)
+        low, high = front.delta_bracket(self._above[side], near)
         if not self._exact:
-            low = brackets.delta_bracket(self._below[side], near)[0]
+            low = front.delta_bracket(self._below[side], near)[0]
         never = _infinite(self._below[side], lower=True), _infinite(self._above[side])
         low, high = np.where(far, never[0], low), np.where(far, never[1], high)
         if self._by_moments:
             known = conversion.delta(
-                self._lookup, conversion.ORDERS, epsilon, polish=epsilon.size <= 8
+                self._lookup, conversion.ORDERS, epsilon, smooth=False
             )
             high = np.minimum(high, known)
         return low, high
@@ -135,10 +135,10 @@ class Loss(Curve):
             return _sum(times * curve.epsilon_at(0.0) for curve, times in self.parts)
         if self._copies is not None:
             return super()._epsilon(delta)
-        from hush.privacy import brackets
+        from hush.privacy import front
 
         sides = self._above[:1] if self.symmetric else self._above
-        found = max(float(brackets.epsilon_bracket(each, delta)[1]) for each in sides)
+        found = max(float(front.epsilon_bracket(each, delta)[1]) for each in sides)
         found = max(found, 0.0)
         if self._by_moments and found > 0:
             found = min(found, RDP(self._renyi).epsilon_at(delta))
@@ -152,10 +152,10 @@ class Loss(Curve):
             )
         if self._copies is not None:
             return super()._epsilon_lower(delta)
-        from hush.privacy import brackets
+        from hush.privacy import front
 
         sides = self._below[:1] if self.symmetric else self._below
-        return max(0.0, *(float(brackets.epsilon_bracket(s, delta)[0]) for s in sides))
+        return max(0.0, *(float(front.epsilon_bracket(s, delta)[0]) for s in sides))
 
     def _renyi(self, order: float) -> float:
         # Rényi divergences of products add (N12.3).

@@ -115,6 +115,11 @@ class AtomsLoss(LossLaw):
     def _arrays(self) -> tuple[Floats, Floats]:
         return np.array(self.losses, dtype=float), np.array(self.log_probabilities)
 
+    @property
+    def largest_loss(self) -> float:
+        """The largest atom."""
+        return max(self.losses, default=-math.inf)
+
     def reversed(self) -> "AtomsLoss":
         """Exchange P and Q."""
         logs = tuple(
@@ -171,9 +176,15 @@ class AtomsLoss(LossLaw):
     ) -> Rule:
         """Return the atoms, which are exact."""
         loss, log_p = self._arrays
+        given = math.fsum(np.exp(log_p)) - 1
+        # Totals within rounding of one are one; others are what they add up to.
+        normal = abs(given + self.infinite_mass) <= 8 * ROUNDING * (8 + loss.size)
         return Rule(
             loss,
             log_p,
             loss_error=4 * ROUNDING * np.abs(loss),
             weight_error=4 * ROUNDING * (1 + np.abs(log_p)),
+            top=self.largest_loss + 4 * ROUNDING * abs(self.largest_loss),
+            defect=-self.infinite_mass if normal else given,
+            mass_error=0.0 if normal else 8 * ROUNDING,
         )

@@ -56,6 +56,11 @@ class LaplaceLoss(MixtureLoss):
         return min(1.0, 4 * self.scale)
 
     @property
+    def largest_y(self) -> float:
+        """1/scale, at the atoms, on both sides."""
+        return 1 / self.scale
+
+    @property
     def base_atoms(self) -> tuple[Floats, Floats]:
         """The half lines x <= 0 and x >= 1."""
         top = 1 / self.scale

@@ -7,7 +7,7 @@ curve, a certified quadrature of its transform, and how fast that transform deca
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
 import numpy as np
@@ -37,8 +37,10 @@ class Rule:
     loss_error: Floats  # absolute, of each loss
     weight_error: Floats  # relative, of each weight
     missing: float = 0.0
-    # Bounds on |Σ weights - (1 - infinite_mass)| and on |Σ weights (1 - e^-loss)|;
-    # infinite where the second identity is not to be used.
+    top: float = np.inf  # upper bound of the kept losses
+    # Σ weights - 1 = defect within mass_error, and |Σ weights (1 - e^-loss)| is at most
+    # balance_error: infinite where that identity is not to be used.
+    defect: float = 0.0
     mass_error: float = 0.0
     balance_error: float = np.inf
     quadrature: Callable[[float, float], float] = field(default=lambda _a, _b: 0.0)
@@ -50,30 +52,34 @@ class Decay:
     """How |E e^((c+it)L)| / E e^(cL) falls for large t.
 
     Guarantee: the tilted law is at least a mixture of uniform laws on intervals of
-    `lengths` with `masses`, and its transform is at most `atoms + variation / t`.
+    `lengths` with `masses`; its transform is at most `atoms + variation / t`; and
+    e^shifted(t) bounds it for all larger t as well.
     """
 
     lengths: Floats
     masses: Floats
     variation: float
     atoms: float
+    shifted: Callable[[float], float] | None = None  # slower to evaluate
+    slack: float = 0.0  # of the log of E e^(cL) that all is measured by
 
     def loosened(self, slack: float) -> "Decay":
         """Return the decay when log E e^(cL) is only known within `slack`."""
-        up = math.exp(min(slack, 700.0))
-        return Decay(
-            self.lengths, self.masses / up, self.variation * up, self.atoms * up
-        )
+        return replace(self, slack=self.slack + slack)
 
-    def log_bound(self, t: float) -> float:
+    def log_bound(self, t: float, *, patient: bool = False) -> float:
         """Return log of a bound on the ratio for all |t'| >= t."""
+        up = math.exp(min(self.slack, 700.0))
         # |sin x / x| never exceeds 0.2173 beyond x = π, nor 1/x anywhere.
         x = 0.5 * t * self.lengths
         near = np.maximum(np.sinc(np.minimum(x, 3.2) / np.pi), 0.2173)
         envelope = np.where(x < 4.6, near, 1 / np.maximum(x, 4.6))
-        layered = 1.0 - float(self.masses @ (1.0 - envelope)) * (1 - 1e-9)
-        bound = min(layered, self.atoms + self.variation / t if t > 0 else 1.0, 1.0)
-        return float(np.log(max(bound, 1e-300)))
+        layered = 1.0 - float(self.masses @ (1.0 - envelope)) * (1 - 1e-9) / up
+        varied = (self.atoms + self.variation / t) * up if t > 0 else 1.0
+        bound = math.log(max(min(layered, varied, 1.0), 1e-300))
+        if patient and self.shifted is not None:
+            bound = min(bound, self.shifted(t) + self.slack)
+        return bound
 
 
 NO_DECAY = Decay(np.empty(0), np.empty(0), np.inf, 1.0)
@@ -97,6 +103,11 @@ class LossLaw(ABC):
         return self.infinite_mass
 
     @property
+    def largest_loss(self) -> float:
+        """Upper bound on the finite values of L."""
+        return math.inf
+
+    @property
     def gaussian_variance(self) -> float:
         """Variance of an independent Gaussian factor N(v/2, v) of the loss."""
         return 0.0
@@ -108,6 +119,10 @@ class LossLaw(ABC):
     @abstractmethod
     def delta(self, epsilon: ArrayLike) -> Bracket:
         """Return a bracket of the hockey-stick divergence at any real epsilon."""
+
+    def plain(self) -> "LossLaw":
+        """Return the same law in its simplest class."""
+        return self
 
     def sampled(self, rate: float, direction: Direction) -> "LossLaw":
         """Return the Poisson-sampled law: P is replaced by rate P + (1 - rate) Q.

@@ -7,12 +7,21 @@ E e^(zL) = ∫ b ℓ^w with w = z + 1 ("remove": mixture against Q) or w = -z ("
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from hush.privacy import panels
-from hush.privacy.loss_law import ROUNDING, Decay, Direction, Floats, LossLaw, Rule
+from hush.privacy.loss_law import (
+    NO_DECAY,
+    ROUNDING,
+    Decay,
+    Direction,
+    Floats,
+    LossLaw,
+    Rule,
+)
 
 _CELLS = 256
 
@@ -70,6 +79,20 @@ class MixtureLoss(LossLaw):
         """Values of y and log Q-masses of atoms of the base pair."""
         return np.empty(0), np.empty(0)
 
+    @property
+    def largest_y(self) -> float:
+        """Upper bound on y."""
+        return math.inf
+
+    @property
+    def largest_loss(self) -> float:
+        """The log of ℓ is at most y, and at least log(1 - rate)."""
+        if self.direction == "remove":
+            return self.largest_y
+        return min(
+            self.largest_y, -math.log1p(-self.rate) if self.rate < 1 else math.inf
+        )
+
     def exponent(self, tilt: float) -> float:
         """Return Re w for Re z = tilt."""
         return tilt + 1 if self.direction == "remove" else -tilt
@@ -77,6 +100,12 @@ class MixtureLoss(LossLaw):
     @cached_property
     def _sign(self) -> float:
         return 1.0 if self.direction == "remove" else -1.0
+
+    def _top(self, left: float, right: float) -> float:
+        """Bound the losses of atoms and of the window."""
+        y = self.slope * np.array([left, right]) + self.offset
+        loss = self._sign * log_likelihood(np.append(y, self.base_atoms[0]), self.rate)
+        return float(loss.max() + 1e-12 * np.abs(loss).max())
 
     def _log_integrand_above(
         self,
@@ -169,6 +198,7 @@ class MixtureLoss(LossLaw):
             loss_error=ROUNDING * (share * drift + 4 * np.abs(loss)),
             weight_error=ROUNDING * (32 + 4 * sizes),
             missing=outside,
+            top=self._top(left, right),
             mass_error=total + outside,
             balance_error=total + other + 2 * outside,
             quadrature=quadrature,
@@ -186,6 +216,8 @@ class MixtureLoss(LossLaw):
         x = np.linspace(left, right, 1024)
         heights = log_density(x)
         bulk = np.flatnonzero(heights > heights.max() - 12)
+        if not bulk.size:  # out of range: claim nothing
+            return NO_DECAY
         left, right = x[max(bulk[0] - 1, 0)], x[min(bulk[-1] + 1, x.size - 1)]
         ends = np.linspace(left, right, _CELLS + 1)
         y = self.slope * ends + self.offset
@@ -214,7 +246,16 @@ class MixtureLoss(LossLaw):
         atom_y, atom_mass = self.base_atoms
         tilted = atom_mass + power * log_likelihood(atom_y, self.rate) - log_mass
         atoms = float(np.exp(tilted).sum()) * (1 + 1e-9)
-        return Decay(lengths, masses, 4 * math.exp(peak) * (1 + 1e-9), atoms)
+        variation = 4 * math.exp(min(peak, 700.0)) * (1 + 1e-9)
+        shifted = self._shifted(power, log_mass, log_drop)
+        return Decay(lengths, masses, variation, atoms, shifted)
+
+    def _shifted(
+        self, power: float, log_mass: float, log_drop: float
+    ) -> Callable[[float], float] | None:
+        """Return the bound that moving the path of integration upwards gives."""
+        del power, log_mass, log_drop
+        return None
 
 
 def _layers(

@@ -66,7 +66,7 @@ def refine(ends: Floats, log_bound: LogBound, log_tolerance: float) -> Floats:
     """Halve panels until each errs by at most e^log_tolerance, or give up quietly."""
     for _ in range(14):
         wide = log_errors(ends, log_bound) > log_tolerance
-        if not wide.any() or ends.size > 4000:
+        if not wide.any() or ends.size > 300:
             break
         middles = (ends[1:] + ends[:-1])[wide] / 2
         ends = np.sort(np.concatenate([ends, middles]))

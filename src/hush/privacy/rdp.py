@@ -27,8 +27,8 @@ class RDP(Curve):
 
     Example:
         >>> c = RDP(lambda order: order / 2)
-        >>> f"{c.epsilon_at(1e-5):.4f} {c.classical_epsilon_at(1e-5):.4f}"
-        '4.7284 5.2993'
+        >>> f"{c.epsilon_at(1e-5):.3f} {c.classical_epsilon_at(1e-5):.3f}"
+        '4.728 5.299'
 
     Reference: [M17]; conversion [CKS20] and [ALCKS21].
     """
@@ -88,9 +88,14 @@ class RDP(Curve):
 
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ; no lower bound is known for a general function."""
-        small = np.size(epsilon) <= 8
-        found = conversion.delta(self._values, conversion.ORDERS, epsilon, polish=small)
-        return np.zeros(np.shape(epsilon)), found
+        found = conversion.delta(self._values, conversion.ORDERS, epsilon, smooth=False)
+        return np.zeros(np.shape(epsilon)), np.minimum(
+            found, self._hull.hockey(epsilon)
+        )
+
+    @cached_property
+    def _hull(self) -> Atoms:
+        return conversion.hull(self._values, smooth=False)
 
     @property
     def atoms_below(self) -> Atoms:
@@ -136,8 +141,8 @@ class RDP(Curve):
 
         Example:
             >>> low, high = RDP(lambda order: 0.01 * order).probability_bounds(0.1)
-            >>> f"{low:.4f} {high:.4f}"
-            '0.0731 0.1342'
+            >>> f"{low:.3f} {high:.3f}"
+            '0.073 0.134'
         """
         p = checks.real("probability", probability, at_least=0, at_most=1)
         if p == 0:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -61,7 +61,7 @@ def _write(value: Any) -> Any:
             kept = [(float(a), float(e)) for a, e in known if math.isfinite(e)]
             table = OrderTable(tuple(a for a, _ in kept), tuple(e for _, e in kept))
         return {"type": "RDP", "function": _write(table)}
-    if type(value).__name__ in _PLAIN and type(value) is _PLAIN[type(value).__name__]:
+    if is_dataclass(value) and type(value) is _PLAIN.get(type(value).__name__):
         named = {each.name: _write(getattr(value, each.name)) for each in fields(value)}
         return {"type": type(value).__name__} | named
     if isinstance(value, Curve):  # a function: two tables that lie around it

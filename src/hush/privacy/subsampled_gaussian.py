@@ -1,6 +1,7 @@
 """The Poisson-subsampled Gaussian: one step of DP-SGD."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -13,6 +14,7 @@ from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_law import Bracket, Direction, Floats, LossLaw
 from hush.privacy.loss_mixture import MixtureLoss
 from hush.privacy.loss_sampled import checked_direction, sampled_delta
+from hush.privacy.shifted import shifted_decay
 
 
 @final
@@ -75,6 +77,17 @@ class SubsampledGaussianLoss(MixtureLoss):
     def log_base_below(self, left: Floats, right: Floats) -> Floats:
         """The density is smallest at an end."""
         return self.log_base(np.maximum(np.abs(left), np.abs(right)))
+
+    def _shifted(
+        self, power: float, log_mass: float, log_drop: float
+    ) -> Callable[[float], float]:
+        """Integrate along x + iτ, where |ℓ^(w)| = |ℓ|^power e^(-t arg ℓ), arg ℓ > 0."""
+        left, right, _ = self.window(log_drop)
+        return shifted_decay(self, power, log_mass, left, right)
+
+    def plain(self) -> LossLaw:
+        """At rate one this is the Gaussian mechanism."""
+        return GaussianLoss(1 / self.std) if self.rate == 1.0 else self
 
     def reversed(self) -> "SubsampledGaussianLoss":
         """Return the other direction."""

@@ -1,0 +1,160 @@
+"""The contour engine: tight composition at a cost that ignores the number of steps.
+
+With K(z) = Σ_j k_j log E_P[e^(z L_j)], δ(ε) = (1/2πi) ∫ e^(K(z) - zε) / (z(z+1)) dz on
+Re z = c > 0 (and 1 - δ(ε) is minus that integral for -1 < c < 0). The trapezoid rule of
+step h = 2π/W gives exactly Σ_m δ(ε + mW) e^(cmW): it errs only upwards, by what a
+Chernoff bound at another tilt allows. What lies beyond the last node is bounded by the
+decay of the transforms; what rounding does is carried along. Derivations are in
+docs/proofs/contour.md.
+"""
+
+import math
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hush.privacy.contour_build import LOG_OUTSIDE, Exhausted, prepare
+from hush.privacy.contour_line import TINY, Contour
+from hush.privacy.loss_law import ROUNDING, Bracket
+from hush.privacy.saddle import Components, Sketch, checked
+from hush.privacy.search import each, solve
+
+
+def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
+    """Bracket delta of a composition of `times` copies of each law.
+
+    Guarantee: lower <= δ(ε) <= upper at every real ε, also where the sums run out of
+    precision: then the bracket is wide.
+
+    Example:
+        >>> from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
+        >>> step = SubsampledGaussianLoss(std=1.1, rate=256 / 60000, direction="remove")
+        >>> lower, upper = delta_bracket([(step, 14062)], 2.381597)
+        >>> bool(lower <= upper <= lower * (1 + 1e-9))
+        True
+
+    Reference: docs/proofs/contour.md
+    """
+    components = checked(components)
+    with np.errstate(all="ignore"):
+        return each(partial(_delta, components), epsilon)
+
+
+def epsilon_bracket(components: Components, delta: ArrayLike) -> Bracket:
+    """Bracket the smallest epsilon >= 0 at which a composition has this delta.
+
+    Guarantee: δ(upper) <= delta, and δ(x) > delta for every 0 <= x < lower; upper is
+    infinite where none can be shown.
+
+    Example:
+        >>> from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
+        >>> step = SubsampledGaussianLoss(std=1.1, rate=256 / 60000, direction="remove")
+        >>> lower, upper = epsilon_bracket([(step, 14062)], 1e-5)
+        >>> round(float(lower), 6), round(float(upper), 6)
+        (2.381597, 2.381597)
+
+    Reference: docs/proofs/contour.md
+    """
+    components = checked(components)
+    with np.errstate(all="ignore"):
+        return each(partial(_epsilon, components), delta)
+
+
+def _log_drop(components: Components, log_value: float) -> float:
+    count = math.fsum(float(times) for _, times in components)
+    return min(log_value, 0.0) + LOG_OUTSIDE - math.log(count)
+
+
+def _infinite(components: Components) -> tuple[float, float]:
+    """Bracket the probability that some loss is infinite."""
+    low = high = 0.0
+    for law, times in components:
+        low += times * math.log1p(-min(law.infinite_mass_lower, 1 - ROUNDING))
+        high += times * math.log1p(-min(law.infinite_mass, 1 - ROUNDING))
+    return -math.expm1(low) * (1 - 1e-12), min(-math.expm1(high) * (1 + 1e-12), 1.0)
+
+
+def _top(components: Components) -> float:
+    return math.fsum(times * law.largest_loss for law, times in components)
+
+
+def _constant(components: Components, epsilon: float) -> tuple[float, float] | None:
+    """Answer where the finite losses cannot exceed epsilon."""
+    low, high = _infinite(components)
+    top = _top(components)
+    if high >= 1.0:
+        return low, 1.0
+    if epsilon < top:
+        return None
+    # The sum of the largest losses is itself rounded: δ falls at rate one at most.
+    near = epsilon - top <= 1e-12 * abs(top)
+    return low, min(1.0, high + 8 * ROUNDING * abs(top) * near)
+
+
+def _delta(components: Components, epsilon: float) -> tuple[float, float]:
+    if math.isinf(epsilon):
+        return _infinite(components) if epsilon > 0 else (1.0 - 2 * ROUNDING, 1.0)
+    known = _constant(components, epsilon)
+    if known is not None:
+        return known
+    sketch = Sketch.of(components, _log_drop(components, -40.0))
+    if sketch.cumulants(0.0)[2] == 0.0:
+        low, high = _infinite(components)
+        gap = -math.expm1(min(epsilon - _top(components), 0.0))
+        return low, min(1.0, (high + gap) * (1 + 1e-12) + 1e-14)
+    c, log_value = sketch.at_epsilon(epsilon)
+    if log_value < -40.0 or log_value > -20.0:
+        sketch = Sketch.of(components, _log_drop(components, log_value))
+        c, log_value = sketch.at_epsilon(epsilon)
+    try:
+        return prepare(components, sketch, c, epsilon, log_value).delta(epsilon)
+    except Exhausted:
+        return _infinite(components)[0], 1.0
+
+
+def _epsilon(components: Components, delta: float) -> tuple[float, float]:
+    low, high = _infinite(components)
+    if delta < low:
+        return math.inf, math.inf
+    # Total variation adds up at most.
+    if (
+        math.fsum(times * float(law.delta(0.0)[1]) for law, times in components)
+        <= delta
+    ):
+        return 0.0, 0.0
+    top = max(_top(components), 0.0) * (1 + 1e-12) if delta >= high else math.inf
+    log_target = math.log(delta - high if delta > high else delta)
+    sketch = Sketch.of(components, _log_drop(components, log_target))
+    if sketch.cumulants(0.0)[2] == 0.0:
+        return 0.0, top
+    c, guess = sketch.at_delta(log_target)
+    lower, upper = 0.0, top
+    for _ in range(2):
+        try:
+            contour = prepare(components, sketch, c, guess, log_target)
+        except Exhausted:
+            break
+        found = _on_contour(contour, delta, guess)
+        lower, upper = max(lower, found[0]), min(upper, found[1])
+        if upper - lower <= 1e-7 * upper or not math.isfinite(upper):
+            break
+        # The estimate was off, as it is where no saddle exists: move the contour.
+        moved = lower if lower > 0 else upper
+        if abs(moved - guess) <= 1e-3 * abs(guess):
+            break
+        guess = moved
+        c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)
+    return min(lower, upper), upper
+
+
+def _on_contour(contour: Contour, delta: float, guess: float) -> tuple[float, float]:
+    """Bracket epsilon with one contour."""
+    log_delta = math.log(delta)
+
+    def excess(side: int, epsilon: float) -> float:
+        return math.log(max(contour.delta(epsilon)[side], TINY)) - log_delta
+
+    upper = solve(partial(excess, 1), guess, contour.c, above=True)
+    start = upper if math.isfinite(upper) else guess
+    return solve(partial(excess, 0), start, contour.c, above=False), upper

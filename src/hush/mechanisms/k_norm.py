@@ -26,7 +26,7 @@ from hush.privacy.pure import Pure
 class NormError:
     """The norm of the noise: a Gamma variable of shape `dimension`.
 
-    Guarantee: up to the lattice step, 2^-16 of the scale or less.
+    Guarantee: up to the lattice step, a public 2^-16 of the scale unless said.
 
     Example:
         >>> round(NormError(dimension=1, scale=2.0).quantile(0.95), 3)
@@ -69,8 +69,8 @@ class NormError:
 class KNorm(Mechanism):
     """Add a vector with density ∝ exp(-‖x‖/scale) for the norm 1, 2, inf or a `Body`.
 
-    Noise lies on a public lattice, 2^16 points per scale; its law there is
-    exp(-⌈‖x‖⌉/scale) in lattice steps, which any norm has exactly.
+    Noise lies on a public lattice, 2^bits points per scale or more; its law there is
+    exp(-⌈‖x‖⌉/scale), the norm counted in lattice steps, for any norm exactly.
 
     Guarantee: ε = sensitivity/scale in that norm, rounding included.
 
@@ -85,10 +85,12 @@ class KNorm(Mechanism):
     scale: float | Fraction
     dimension: int
     norm: Any = 2
+    bits: int = 16
 
     def __post_init__(self) -> None:
         checks.rational("scale", self.scale)
         checks.whole("dimension", self.dimension, at_least=1, at_most=10**4)
+        checks.whole("bits", self.bits, at_least=0, at_most=20)
         if not isinstance(self.norm, Body):
             Norm.of(self.norm)
 
@@ -98,7 +100,7 @@ class KNorm(Mechanism):
 
     @cached_property
     def _grid(self) -> Lattice:
-        return Lattice.under(self._exact, bits=16)
+        return Lattice.under(self._exact, bits=self.bits)
 
     def _steps(self, sensitivity: Any) -> int:
         """Return how far apart, in lattice steps of the norm, neighbors can be."""

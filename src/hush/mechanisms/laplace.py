@@ -28,6 +28,8 @@ def cover(scale: Fraction, count: int, width: Fraction) -> Curve:
     """
     if count == 0:
         return Pure(epsilon=0.0)
+    if count == 1:  # randomized response: the worst of all with this ε
+        return Pure(epsilon=at_least(width / scale))
     block = -(-count // _BLOCKS)
     rate = scale / (block * width)
     return Pair.shift(law.DiscreteLaplace(rate), by=-(-count // block))

@@ -130,3 +130,26 @@ def test_many_gaussians_go_further_in_their_own_notion():
     mu = budget.in_mu().mu / math.sqrt(100)
     plain, _ = Grid.of(budget).charge(GDP(mu=mu))
     assert plain * 100 > 2 * 10**12
+
+
+def test_the_promise_can_be_read_at_its_own_delta():
+    curve = Budget(epsilon=1, delta=1e-6).curve()
+    assert curve.epsilon_at(1e-6) == pytest.approx(1.0)
+    assert curve.delta_at(1.0 + 1e-9) == 1e-6
+
+
+def test_ten_tenths_fill_a_budget_in_both_coordinates():
+    with Ledger.open("memory://", budget=Budget(epsilon=1, delta=1e-6)) as ledger:
+        for _ in range(10):
+            ledger.charge(Approx(epsilon=0.1, delta=1e-7))
+        assert (ledger.remaining().epsilon, ledger.remaining().delta) == (0, 0)
+
+
+@given(delta=st.floats(min_value=1e-300, max_value=0.1), mu=st.floats(0.01, 1))
+def test_delta_is_never_charged_below_where_the_curve_was_read(delta, mu):
+    grid = Grid.of(Budget(epsilon=100, delta=0.5))
+    first, second = grid.amounts(grid.charge(GDP(mu=mu), delta))
+    assert Fraction(GDP(mu=mu).delta_at(above(first * PAD))) <= second * PAD
+    own, claimed = grid.amounts(grid.charge(Approx(0.5, delta)))
+    assert claimed >= Fraction(delta)
+    assert own == Fraction(1, 2)

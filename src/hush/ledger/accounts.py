@@ -2,7 +2,7 @@
 
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger.account import Balance, account, readable
-from hush.ledger.budget import MOST, Budget, Units, grains_down
+from hush.ledger.budget import MOST, Budget, Units, grains_down, strict
 from hush.ledger.cost import Grid
 from hush.ledger.entry import Entry, Kind, canonical
 from hush.ledger.protocol import everyone
@@ -21,7 +21,7 @@ def one(**named: str | None) -> str:
 
 def _limit(grid: Grid, budget: Budget) -> Units:
     first, second = budget.limits
-    limit = (grains_down(first, grid.powers[0]), grains_down(second, grid.powers[1]))
+    limit = (grains_down(first, grid.powers[0]), strict(second, grid.powers[1])[0])
     if max(limit) > MOST:
         raise InvalidArgument(
             f"{budget!r} is more than a million times the account's first budget; open "

@@ -38,14 +38,14 @@ def exponent(limit: Fraction) -> int:
     return power - _DIGITS
 
 
-def _around(amount: Fraction, power: int) -> tuple[int, int]:
+def _around(amount: Fraction, power: int, snap: int = SNAP) -> tuple[int, int]:
     """Return `amount` in grains rounded down and up, the same where it snaps."""
     top, bottom = amount.numerator, amount.denominator
     top, bottom = (top * 10**-power, bottom) if power < 0 else (top, bottom * 10**power)
     low, rest = divmod(top, bottom)
-    if low and rest * SNAP <= top:
+    if low and rest * snap <= top:
         return low, low
-    if (bottom - rest) * SNAP <= top:
+    if (bottom - rest) * snap <= top:
         return low + 1, low + 1
     return low, low + (rest > 0)
 
@@ -65,11 +65,23 @@ def grains_down(amount: Fraction, power: int) -> int:
     return _around(amount, power)[0]
 
 
+def strict(amount: Fraction, power: int) -> tuple[int, int]:
+    """Return `amount` in grains of 10^power, rounded down and up without any slack.
+
+    δ is counted so: a promise at δ says nothing about a δ that is smaller by a trace.
+    """
+    return _around(amount, power, 2**4096)
+
+
+def decimal(value: float) -> Fraction:
+    """Return the number a float stands for when people write it: 0.3 is 3/10."""
+    return Fraction(repr(float(value)))
+
+
 def _exact(name: str, value: Any, *, zero: bool = False) -> Fraction:
     checks.real(name, value, above=None if zero else 0, at_least=0 if zero else None)
-    # A written number means its shortest decimal: 0.3 is three tenths.
     if isinstance(value, float):
-        return Fraction(repr(float(value)))
+        return decimal(value)
     return checks.rational(name, value, above=None)
 
 
@@ -137,7 +149,7 @@ class Budget:
 
         Example:
             >>> round(Budget(rho=0.5).curve().epsilon_at(1e-6), 2)
-            5.33
+            5.22
         """
         return promise(self.notion, *self.limits)
 
@@ -148,7 +160,7 @@ class Budget:
 
         Example:
             >>> Budget(epsilon=1, delta=1e-6).in_rho()
-            Budget(rho=0.0189...)
+            Budget(rho=0.0243...)
         """
         from hush.privacy import ZCDP
 
@@ -159,7 +171,7 @@ class Budget:
 
         Example:
             >>> Budget(epsilon=1, delta=1e-6).in_mu()
-            Budget(mu=0.2366...)
+            Budget(mu=0.2367...)
         """
         from hush.privacy import GDP
 
@@ -196,7 +208,7 @@ def promise(notion: str, first: Fraction, second: Fraction) -> "Curve":
     if notion == "mu":
         return GDP(mu=above(root(first * PAD)))
     if second:
-        return Approx(epsilon=above(first * PAD), delta=above(second * PAD))
+        return Approx(epsilon=above(first * PAD), delta=float(second))
     return Pure(epsilon=above(first * PAD))
 
 

@@ -6,6 +6,7 @@ composition of whatever happened to be run is not among them; it serves one batc
 was declared before its first answer.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, final
 
 from hush import checks
 from hush.errors import BudgetExceeded, NoBound
-from hush.ledger.budget import Budget, Units, exponent, grains_up
+from hush.ledger.budget import Budget, Units, decimal, exponent, grains_up, strict
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
@@ -53,46 +54,65 @@ class Grid:
         rounding that `Budget.curve` covers; depends on the plan alone.
         """
         first, second = exact_cost(self.notion, curve, delta, self.delta * SHARE)
-        return grains_up(first, self.powers[0]), grains_up(second, self.powers[1])
+        return grains_up(first, self.powers[0]), strict(second, self.powers[1])[1]
 
 
 def exact_cost(
     notion: str, curve: "Curve", delta: float | None, share: Fraction
 ) -> tuple[Fraction, Fraction]:
     """Return the exact amounts a curve adds to the sums of a notion."""
-    from hush.privacy import GDP, ZCDP, Approx, filters
+    from hush.privacy import Approx, filters
 
     if notion == "rho":
-        _finite("rho", curve.rho, curve)
-        return _something(filters.cost(curve, ZCDP(rho=1.0))[0], curve), Fraction(0)
+        _bounded("rho", curve.rho, curve)
+        return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
     if notion == "mu":
-        _finite("mu", curve.mu, curve)
-        return _something(filters.cost(curve, GDP(mu=1.0))[0], curve), Fraction(0)
-    point = Approx(*_point(curve, delta, share))
-    first, second = filters.cost(point, Approx(epsilon=1.0, delta=0.5))
+        _bounded("mu", curve.mu, curve)
+        return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
+    epsilon, second = _point(curve, delta, share)
+    first, _ = filters.cost(Approx(epsilon, float(second)), _rule(notion))
     return first, second
 
 
-def _point(curve: "Curve", delta: float | None, share: Fraction) -> tuple[float, float]:
+@functools.cache
+def _rule(notion: str) -> "Curve":
+    """Return a budget of the notion: its kind, not its size, picks the sums."""
+    from hush.privacy import GDP, ZCDP, Approx
+
+    known = {"rho": ZCDP(rho=1.0), "mu": GDP(mu=1.0), "epsilon": Approx(1.0, 0.5)}
+    return known[notion]
+
+
+def _point(
+    curve: "Curve", delta: float | None, share: Fraction
+) -> tuple[float, Fraction]:
     """Return the (ε, δ) at which an account of ε reads a curve."""
-    if delta is None:
+    if delta is not None:
+        checks.real("delta", delta, at_least=0, below=1)
+        share = decimal(delta)
+    else:
         pure = float(curve.epsilon_at(0.0))
         if math.isfinite(pure):
-            return pure, 0.0
-        delta = getattr(curve, "delta", None)  # an (ε, δ) claim names its own
-        if not isinstance(delta, float) or not 0 < delta < 1:
-            delta = float(share)
-    else:
-        checks.real("delta", delta, at_least=0, below=1)
-        delta = float(delta)
-    epsilon = float(curve.epsilon_at(delta))
-    if not delta and not math.isfinite(epsilon):
+            return pure, Fraction(0)
+        own = getattr(curve, "delta", None)  # an (ε, δ) claim names its own
+        if isinstance(own, float) and 0 < own < 1:
+            return _finite(curve, own), max(decimal(own), Fraction(own))
+    # Read where the float is no more than the δ that is charged.
+    at = float(share)
+    at = at if Fraction(at) <= share else math.nextafter(at, 0.0)
+    if not at and not math.isfinite(float(curve.epsilon_at(at))):
         raise BudgetExceeded(
             f"{curve!r} needs a delta above 0, and none is to be had. Open a budget "
             "with a delta, or use a mechanism that is pure."
         )
-    _finite("epsilon", epsilon, curve, delta)
-    return epsilon, delta
+    return _finite(curve, at), share
+
+
+def _finite(curve: "Curve", delta: float) -> float:
+    """Return ε at δ, or refuse a curve that has none."""
+    epsilon = float(curve.epsilon_at(delta))
+    _bounded("epsilon", epsilon, curve, f" at delta {delta:g}")
+    return epsilon
 
 
 def _something(amount: Fraction, curve: "Curve") -> Fraction:
@@ -102,11 +122,8 @@ def _something(amount: Fraction, curve: "Curve") -> Fraction:
     return amount
 
 
-def _finite(
-    name: str, value: float, curve: "Curve", delta: float | None = None
-) -> None:
+def _bounded(name: str, value: float, curve: "Curve", at: str = "") -> None:
     if not math.isfinite(value):
-        at = "" if delta is None else f" at delta {delta:g}"
         raise NoBound(
             f"{curve!r} has no finite {name}{at}, so a budget of {name} cannot hold "
             "it. Charge it to a budget of another notion, or name a larger delta."

@@ -17,7 +17,7 @@ from hush.ledger.founding import AUTO, Opened, check, found
 from hush.ledger.history import Record, records
 from hush.ledger.plan import Plan, Spend
 from hush.ledger.receipt import Receipt, paid
-from hush.ledger.release import Release, frame
+from hush.ledger.release import Release
 from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
 from hush.noise.source import SECURE, Source
@@ -228,7 +228,7 @@ class Ledger:
                 "rehearsal=True."
             )
         plan = Plan.of(mechanism, query, version, notes)
-        outline = frame(plan.steps, plan.curve)
+        outline = plan.outline
         key = _key(key)
         at("reserve")
         event = self._reserve(plan, key, delta, Kind.RESERVE)
@@ -274,9 +274,7 @@ class Ledger:
     ) -> protocol.Event:
         for _ in range(8):
             grids = self._payer_grids()
-            costs = {
-                name: grid.charge(plan.curve, delta) for name, grid in grids.items()
-            }
+            costs = {name: plan.cost(grid, delta) for name, grid in grids.items()}
             own = {name: costs[name] for name in self._payers}
             request = protocol.Request(
                 payers=self._payers,

@@ -1,13 +1,18 @@
 """A plan: which mechanisms will answer which queries, known before data is read."""
 
+import functools
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from hush.errors import HushError, InvalidArgument
+from hush.ledger.budget import Units
+from hush.ledger.cost import Grid
 from hush.ledger.entry import canonical
+from hush.ledger.frozen import freeze
 from hush.ledger.values import describe
 from hush.noise.source import Source
 
@@ -93,6 +98,27 @@ class Step:
         return getattr(self.mechanism, name, None) if found is None else found
 
 
+OWN = "mechanism"  # where an error law is best asked of the mechanism again
+
+
+def _error(step: Step) -> Any:
+    law = step.error
+    frozen = freeze(law)
+    own = frozen is None and law is not None and step.query is None
+    return OWN if own and freeze(step.mechanism) is not None else frozen
+
+
+def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, Any]:
+    """Return the part of a release that is known before data is read."""
+    return {
+        "hush": "release",
+        "format": 1,
+        "mechanisms": [freeze(step.mechanism) for step in steps],
+        "errors": [_error(step) for step in steps],
+        "curve": json.loads(curve.to_json()),
+    }
+
+
 @final
 @dataclass(frozen=True)
 class Plan:
@@ -112,19 +138,22 @@ class Plan:
         cls, mechanism: Any, query: Any, version: str, notes: Mapping[str, Any] | None
     ) -> "Plan":
         """Return the plan of one mechanism, or of two lists of equal length."""
-        extra = dict(notes or {})
-        if not isinstance(mechanism, (list, tuple)):
-            return cls((Step(mechanism, query),), version=version, notes=extra)
-        queries = (
-            query if isinstance(query, (list, tuple)) else [query] * len(mechanism)
-        )
-        if not mechanism or len(queries) != len(mechanism):
+        batch = isinstance(mechanism, (list, tuple))
+        mechanisms = tuple(mechanism) if batch else (mechanism,)
+        several = batch and isinstance(query, (list, tuple))
+        queries = tuple(query) if several else (query,) * len(mechanisms)
+        if not mechanisms or len(queries) != len(mechanisms):
             raise InvalidArgument(
-                f"a batch needs one query per mechanism; got {len(mechanism)} "
+                f"a batch needs one query per mechanism; got {len(mechanisms)} "
                 f"mechanisms and {len(queries)} queries."
             )
-        steps = tuple(map(Step, mechanism, queries))
-        return cls(steps, batch=True, version=version, notes=extra)
+        extra = canonical(describe(notes or {}))
+        # 2 equals 2.0, but a plan is known by what is written: hence the text.
+        text = repr((mechanisms, queries))
+        try:
+            return _known(mechanisms, queries, text, batch, version, extra)
+        except TypeError:  # a parameter that has no hash
+            return _plan(mechanisms, queries, text, batch, version, extra)
 
     @cached_property
     def curve(self) -> "Curve":
@@ -135,6 +164,22 @@ class Plan:
         from hush.privacy import compose
 
         return compose(*curves)
+
+    @cached_property
+    def outline(self) -> dict[str, Any]:
+        """What its release says, whatever the answer."""
+        return frame(self.steps, self.curve)
+
+    @cached_property
+    def _costs(self) -> dict[tuple[Grid, float | None], Units]:
+        return {}
+
+    def cost(self, grid: Grid, delta: float | None) -> Units:
+        """Return what an account pays, in its grains."""
+        found = self._costs.get((grid, delta))
+        if found is None:
+            found = self._costs[grid, delta] = grid.charge(self.curve, delta)
+        return found
 
     def draw(self, data: Any, source: Source) -> Any:
         """Return the answers: a tuple for a batch, the value itself otherwise."""
@@ -185,20 +230,37 @@ class Plan:
             )
         return ", ".join(sorted(found))
 
+    @cached_property
+    def _described(self) -> list[Any]:
+        return [[describe(step.mechanism), describe(step.query)] for step in self.steps]
+
     def digest(self, payers: Sequence[str], costs: Any) -> str:
         """Return the hash that two equal requests share."""
         text = canonical(
             {
-                "steps": [
-                    [describe(step.mechanism), describe(step.query)]
-                    for step in self.steps
-                ],
+                "steps": self._described,
                 "facts": self.facts,
                 "payers": list(payers),
                 "costs": costs,
             }
         )
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plan(
+    mechanisms: tuple[Any, ...],
+    queries: tuple[Any, ...],
+    text: str,  # noqa: ARG001 (tells equal parameters of different types apart)
+    batch: bool,  # noqa: FBT001 (part of a cache's key)
+    version: str,
+    notes: str,
+) -> Plan:
+    steps = tuple(map(Step, mechanisms, queries))
+    return Plan(steps, batch=batch, version=version, notes=json.loads(notes))
+
+
+# Plans are public values: what was computed for one serves its repetitions.
+_known = functools.lru_cache(maxsize=256)(_plan)
 
 
 @final
@@ -210,6 +272,10 @@ class Spend:
     what: str
     version: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def cost(self, grid: Grid, delta: float | None) -> Units:
+        """Return what an account pays, in its grains."""
+        return grid.charge(self.curve, delta)
 
     @cached_property
     def facts(self) -> dict[str, Any]:

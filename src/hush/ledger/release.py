@@ -11,34 +11,13 @@ import numpy as np
 
 from hush.errors import NoBound
 from hush.ledger.entry import canonical
-from hush.ledger.frozen import freeze, thaw
-from hush.ledger.plan import Step
+from hush.ledger.frozen import thaw
+from hush.ledger.plan import OWN
 from hush.ledger.receipt import Receipt
 from hush.ledger.values import decode, encode
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
-
-
-_OWN = "mechanism"  # where an error law is best asked of the mechanism again
-
-
-def _error(step: Step) -> Any:
-    law = step.error
-    frozen = freeze(law)
-    own = frozen is None and law is not None and step.query is None
-    return _OWN if own and freeze(step.mechanism) is not None else frozen
-
-
-def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, Any]:
-    """Return the part of a release that is known before data is read."""
-    return {
-        "hush": "release",
-        "format": 1,
-        "mechanisms": [freeze(step.mechanism) for step in steps],
-        "errors": [_error(step) for step in steps],
-        "curve": json.loads(curve.to_json()),
-    }
 
 
 @final
@@ -113,7 +92,7 @@ class Release:
                 "alone, so the release does not hold it. Ask the mechanism for parts."
             )
         laws = tuple(
-            ran.error if each == _OWN else thaw(each)
+            ran.error if each == OWN else thaw(each)
             for ran, each in zip(self.mechanisms, found, strict=True)
         )
         return laws if isinstance(self.values, tuple) else laws[0]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from privacy import oracles
 from scipy import optimize
 
 from hush.errors import InvalidArgument
 from hush.privacy import GDP, RDP, ZCDP, Approx, Pure, conversion, renyi
+from privacy import oracles
 
 FAST = settings(max_examples=25, deadline=None)
 
@@ -249,7 +249,7 @@ def test_gdp_of_pure_is_the_smallest():
         lambda: ZCDP(rho=-0.1),
         lambda: GDP(mu=math.nan),
         lambda: RDP(lambda order: 1 / order),
-        lambda: RDP(lambda order: math.nan),
+        lambda: RDP(lambda _: math.nan),
         lambda: RDP(lambda order: -order),
         lambda: RDP(3.0),
         lambda: RDP.table([2.0, 1.5], [1.0, 2.0]),

@@ -93,6 +93,10 @@ class RDP(Curve):
             found, self._hull.hockey(epsilon)
         )
 
+    @property
+    def _coarse(self) -> int:
+        return 6  # the conversion is looser than the chords
+
     @cached_property
     def _hull(self) -> Atoms:
         return conversion.hull(self._values, smooth=False)

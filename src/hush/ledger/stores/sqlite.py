@@ -12,6 +12,7 @@ from hush.ledger.steps import at
 from hush.ledger.stores import schema
 from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
 from hush.ledger.stores.filesystem import refuse_network
+from hush.ledger.stores.forks import adopt
 
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
 _SAFE_WAL = (3, 51, 3)

@@ -2,7 +2,7 @@
 
 A release makes two durable commits: the charge and the answer. The yardstick is two
 bare commits of one small row, with the same store, settings and number of processes, in
-the same run. Prints a Markdown table: python benchmarks/ledger.py [--seconds 3] [FILE]
+the same run. Prints a Markdown table: python benchmarks/ledger.py [FILE]
 """
 
 import argparse
@@ -27,8 +27,6 @@ from hush.ledger.stores.sqlite import settings
 from hush.noise import integers
 from hush.privacy import Pure
 from servers import database, postgres
-
-ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -120,14 +118,16 @@ def rate(make: Any, url: str, processes: int, seconds: float) -> float:
     return total
 
 
-def compare(url: str, bare: Any, processes: int, seconds: float) -> tuple[float, ...]:
+def compare(
+    url: str, bare: Any, processes: int, seconds: float, rounds: int
+) -> tuple[float, ...]:
     """Return releases/s, bare pairs/s and the median of their ratio, interleaved."""
     with Ledger.open(url, budget=Budget(epsilon=1000)):
         pass
     bare(url)()
     pairs = [
         (rate(release, url, processes, seconds), rate(bare, url, processes, seconds))
-        for _ in range(ROUNDS)
+        for _ in range(rounds)
     ]
     ours, theirs = (statistics.median(each) for each in zip(*pairs, strict=True))
     return ours, theirs, statistics.median(b / a for a, b in pairs)
@@ -153,7 +153,8 @@ def stores() -> Iterator[list[tuple[str, Callable[[], str], Any]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("file", nargs="?")
     options = parser.parse_args()
     lines = [
@@ -163,13 +164,15 @@ def main() -> None:
     with stores() as found:
         for name, make, bare in found:
             for processes in (1, 4):
-                ours, theirs, times = compare(make(), bare, processes, options.seconds)
+                ours, theirs, times = compare(
+                    make(), bare, processes, options.seconds, options.rounds
+                )
                 row = (name, processes, f"{ours:.0f}", f"{theirs:.0f}", f"{times:.2f}")
                 lines.append(f"| {' | '.join(map(str, row))} |")
     lines.append("")
     lines.append(
         f"Python {platform.python_version()}, {os.cpu_count()} cores, "
-        f"{time.strftime('%Y-%m-%d')}; median of {ROUNDS} interleaved runs of "
+        f"{time.strftime('%Y-%m-%d')}; median of {options.rounds} interleaved runs of "
         f"{options.seconds:g} s."
     )
     text = "\n".join(lines)

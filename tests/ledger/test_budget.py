@@ -135,7 +135,7 @@ def test_many_gaussians_go_further_in_their_own_notion():
 def test_the_promise_can_be_read_at_its_own_delta():
     curve = Budget(epsilon=1, delta=1e-6).curve()
     assert curve.epsilon_at(1e-6) == pytest.approx(1.0)
-    assert curve.delta_at(1.0 + 1e-9) == 1e-6
+    assert curve.delta_at(1.0 + 1e-9) == pytest.approx(1e-6)
 
 
 def test_ten_tenths_fill_a_budget_in_both_coordinates():

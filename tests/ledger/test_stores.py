@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,26 @@ def test_a_ledger_in_memory_does_not_survive_a_fork():
 
         assert _in_child(refused) == 0
         ledger.charge(Pure(epsilon=0.1))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_threads_of_a_forked_child_share_one_new_connection(durable_url):
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)) as ledger:
+
+        def spend():
+            threads = [
+                threading.Thread(target=ledger.charge, args=(Pure(epsilon=0.05),))
+                for _ in range(10)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return True
+
+        assert _in_child(spend) == 0
+        assert ledger.remaining().epsilon == 0.5
+        assert ledger.verify()
 
 
 def test_two_ledgers_on_one_file_see_each_other(sqlite_url):

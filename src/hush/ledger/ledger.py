@@ -132,6 +132,7 @@ class Ledger:
         """Open an account with a budget; harmless when it has that budget already."""
         name = accounts.one(dataset=dataset, unit=unit, analyst=analyst)
         self._store.run(lambda t: accounts.grant(t, name, budget))
+        self._anchor_head()
 
     def raise_budget(
         self,
@@ -151,7 +152,8 @@ class Ledger:
         Data sets of one `unit` share its account, whatever they are called.
         """
         self._store.run(lambda t: accounts.link(t, dataset, unit, budget))
-        self._grids.clear()
+        self._grids = {}
+        self._anchor_head()
 
     def remaining(self) -> Remaining:
         """Return what is left in every account that a charge would go to."""
@@ -291,16 +293,17 @@ class Ledger:
                     "commit-reserve",
                 )
             except protocol.Stale:
-                self._grids.clear()
+                self._grids = {}
             except LedgerError as problem:
                 raise LedgerError(f"{problem} The key is {key!r}.") from None
         raise LedgerError("the accounts keep changing; nothing was spent. Try again.")
 
     def _payer_grids(self) -> dict[str, Grid]:
-        if not self._grids:
+        known = self._grids  # replaced, never changed: other threads may be reading
+        if not known:
             balances = self._store.read(lambda t: accounts.payers(t, self._payers))
-            self._grids = {each.name: each.grid for each in balances}
-        return self._grids
+            known = self._grids = {each.name: each.grid for each in balances}
+        return known
 
     def _receipt(self, opening: Entry, *, seeded: bool) -> Receipt:
         opened = self._opened
@@ -310,6 +313,10 @@ class Ledger:
         if self._opened.anchor is not None:
             self._opened.anchor.record(entry.seq, entry.hash)
         at("anchored")
+
+    def _anchor_head(self) -> None:
+        if self._opened.anchor is not None:
+            self._opened.anchor.record(*self._store.read(lambda t: t.head()))
 
     # -- reading and administration ------------------------------------------------
 

@@ -88,7 +88,8 @@ def reserve(
     accounts are taken in the order of their names, so no two charges deadlock.
     """
     scope, key, names = request.scope, request.key, sorted(request.costs)
-    seen = transaction.look(scope, key, request.payers, names)
+    counted = lockout is not None
+    seen = transaction.look(scope, key, request.payers, names, failures=counted)
     before = _first(seen.events, OPENING)
     if before is not None:
         if before.content["request"] != request.digest:
@@ -124,7 +125,7 @@ def seal(
     Guarantee: the first answer stays for ever. Whoever comes second, after a crash that
     was none or a lost connection, is given the first.
     """
-    seen = transaction.look(scope, key, (), ())
+    seen = transaction.look(scope, key)
     if not {Kind.RESERVE, Kind.HOLD} & set(seen.events):
         raise LedgerError(
             f"key {key!r} has no reservation in this ledger, so its answer is not "
@@ -138,7 +139,7 @@ def seal(
 
 def void(transaction: Transaction, scope: str, key: str, reason: str) -> Entry:
     """Give back a held reservation whose draw never began."""
-    seen = transaction.look(scope, key, (), ())
+    seen = transaction.look(scope, key)
     held, closed = seen.events.get(Kind.HOLD), _first(seen.events, CLOSING)
     started = Kind.START in seen.events
     if held is None or started or (closed and closed.kind != Kind.VOID):

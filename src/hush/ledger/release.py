@@ -49,10 +49,7 @@ class Release:
     @cached_property
     def values(self) -> Any:
         """The noisy values: a number, an array, a dict; a tuple for a batch."""
-        found = decode(self._shown["values"])
-        if isinstance(found, np.ndarray):
-            found.setflags(write=False)
-        return found
+        return decode(self._shown["values"])
 
     @cached_property
     def receipt(self) -> Receipt:

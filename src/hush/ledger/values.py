@@ -113,7 +113,9 @@ def _decode_array(value: dict[str, Any]) -> Any:
         items = decode(value["items"])
         flat = np.empty(len(items), dtype=dtype)
         flat[:] = items
-    return flat.reshape(value["shape"])
+    array = flat.reshape(value["shape"])
+    array.setflags(write=False)  # a release does not change
+    return array
 
 
 def _code(code: CodeType) -> bytes:

@@ -73,26 +73,30 @@ class Transaction(ABC):
     # -- history -------------------------------------------------------------------
 
     def look(
-        self, scope: str, key: str, payers: Sequence[str], names: Sequence[str]
+        self,
+        scope: str,
+        key: str,
+        payers: Sequence[str] = (),
+        names: Sequence[str] = (),
+        *,
+        failures: bool = False,
     ) -> Snapshot:
         """Read what is on record for a key, its payers and the accounts `names`."""
         asked: list[Statement] = [(_HEAD, ()), (_EVENTS, (scope, key))]
         if names:
             links = f"kind = 'link' AND scope IN ({_marks(payers)})"
             accounts = f"FROM hush_account WHERE name IN ({_marks(names)})"
-            asked += [
-                (f"SELECT key FROM hush_entry WHERE {links}", payers),
-                (f"SELECT {_BALANCE} {accounts}", names),
-                (_FAILURES, (scope, scope)),
-            ]
-        head, events, *rest = self.batch(asked)
-        links_, accounts_, failures = rest or ([], [], [(0,)])
+            asked.append((f"SELECT key FROM hush_entry WHERE {links}", payers))
+            asked.append((f"SELECT {_BALANCE} {accounts}", names))
+        if failures:
+            asked.append((_FAILURES, (scope, scope)))
+        found = self.batch(asked)
         return Snapshot(
-            _head(head),
-            {entry.kind: entry for entry in map(_entry, events)},
-            tuple(row[0] for row in links_),
-            {row[0]: _balance(row) for row in accounts_},
-            int(failures[0][0]),
+            _head(found[0]),
+            {entry.kind: entry for entry in map(_entry, found[1])},
+            tuple(row[0] for row in found[2]) if names else (),
+            {row[0]: _balance(row) for row in found[3]} if names else {},
+            int(found[-1][0][0]) if failures else 0,
         )
 
     def append(self, kind: Kind, scope: str, key: str, body: str) -> Entry:

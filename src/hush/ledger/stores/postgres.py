@@ -11,6 +11,7 @@ from hush.errors import HushError, LedgerError
 from hush.ledger.steps import at
 from hush.ledger.stores import schema
 from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
+from hush.ledger.stores.forks import adopt
 
 _LOCK = 0x6875736C65646765  # names the chain among a database's advisory locks
 _TRIES = 12
@@ -22,8 +23,6 @@ _BEGIN = (
     f"SELECT pg_advisory_xact_lock({_LOCK})",
 )
 _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
-
-_inherited: list[Any] = []
 
 
 @final
@@ -107,9 +106,6 @@ class Postgres(Store):
             transaction.later(statement, ())
 
     def _open(self) -> Any:
-        if os.getpid() != self._owner:
-            _inherited.append(self._connection)
-            self._connection, self._owner = None, os.getpid()
         if self._connection is None or self._connection.closed:
             self._connection = self._psycopg.connect(
                 self._url, autocommit=True, connect_timeout=10
@@ -128,8 +124,7 @@ class Postgres(Store):
             self._psycopg.OperationalError,
             self._psycopg.InterfaceError,
         )
-        if os.getpid() != self._owner:
-            self._lock = threading.RLock()
+        adopt(self)
         with self._lock:
             for tried in range(_TRIES):
                 try:
@@ -173,7 +168,13 @@ class Postgres(Store):
             except BaseException:
                 self._rollback()
                 raise
-            transaction.commit()
+            try:
+                transaction.commit()
+            except self._psycopg.Error:
+                raise
+            except BaseException:  # interrupted: whether it happened is not known
+                self._connection.close()
+                raise
             return result
 
     def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:

@@ -12,14 +12,12 @@ from hush.ledger.steps import at
 from hush.ledger.stores import schema
 from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
 from hush.ledger.stores.filesystem import refuse_network
+from hush.ledger.stores.forks import adopt
 
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
 _SAFE_WAL = (3, 51, 3)
 _STRICT = (3, 37, 0)
 _WAIT = 60_000  # milliseconds to wait for another process's commit
-
-# Connections inherited through fork: closing them could disturb the parent's.
-_inherited: list[sqlite3.Connection] = []
 
 
 def settings(version: tuple[int, ...]) -> dict[str, Any]:
@@ -118,17 +116,6 @@ class SQLite(Store):
         return connection
 
     def _open(self) -> sqlite3.Connection:
-        if os.getpid() != self._owner:
-            if self.path is None:
-                raise LedgerError(
-                    "a ledger in memory belongs to one process: a forked copy would "
-                    "spend the same budget again. Use a sqlite:/// or postgresql:// "
-                    "address."
-                )
-            if self._connection is not None:
-                _inherited.append(self._connection)
-            self._connection, self._lock = None, threading.RLock()
-            self._owner = os.getpid()
         if self._connection is None:
             self._connection = self._connect()
         return self._connection
@@ -136,10 +123,12 @@ class SQLite(Store):
     def _run(
         self, begin: str, work: Callable[[Transaction], Result], step: str
     ) -> Result:
-        if os.getpid() != self._owner:
-            self._lock = (
-                threading.RLock()
-            )  # another thread may have held it at the fork
+        if self.path is None and os.getpid() != self._owner:
+            raise LedgerError(
+                "a ledger in memory belongs to one process: a forked copy would spend "
+                "the same budget again. Use a sqlite:/// or postgresql:// address."
+            )
+        adopt(self)
         with self._lock:
             try:
                 connection = self._open()

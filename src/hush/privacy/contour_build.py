@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hush.privacy.contour_line import Contour
-from hush.privacy.loss_law import ROUNDING, Decay, Rule
+from hush.privacy.loss_law import NO_DECAY, ROUNDING, Decay, Rule
 from hush.privacy.saddle import Components, Sketch, log_chernoff
 from hush.privacy.tilt import tilted
 
@@ -37,14 +37,15 @@ def prepare(
     count_all = math.fsum(times)
     log_drop = sketch.log_drop  # the laws the sketch has seen, and no more
     log_masses = sketch.log_masses(c)
-    decays = [
-        law.decay(c, float(mass), log_drop)
-        for (law, _), mass in zip(components, log_masses, strict=True)
-    ]
     goal = LOG_PRECISION - (height - c * epsilon - log_value)
-    points = sketch.loss.size
-    most = max(256, min(_MOST_NODES, _MOST_WORK // points))
-    count, smoothing = _reach(decays, times, sketch.gaussian, step, goal, most)
+    most = max(256, min(_MOST_NODES, _MOST_WORK // sketch.loss.size))
+    decays = [NO_DECAY] * len(times)
+    if sketch.gaussian < 0.1 * bend:  # else the Gaussian part does it alone
+        decays = [
+            law.decay(c, float(mass), log_drop)
+            for (law, _), mass in zip(components, log_masses, strict=True)
+        ]
+    count, patient, smoothing = _reach(decays, times, sketch.gaussian, step, goal, most)
     reach = step * count
     gaussian = sketch.gaussian + smoothing
     logs = np.zeros(count + 1, dtype=np.complex128)
@@ -61,7 +62,7 @@ def prepare(
         at = tilted(rule, c, reach)
         if not copies * at.quadrature_error < 0.1:
             raise Exhausted
-        value, error = at.ratio(step, count + 1)
+        value, error = at.ratio(step, count + 1, copies)
         size = np.hypot(1 + value.real, value.imag)
         with np.errstate(divide="ignore"):
             near_one = 2 * value.real + value.real**2 + value.imag**2
@@ -81,7 +82,7 @@ def prepare(
         mismatch = abs(at.log_mass - float(estimate)) + at.log_mass_error
         mismatch += _log1p_safe(at.quadrature_error)
         tail += copies * (
-            decay.loosened(mismatch).log_bound(reach, patient=True)
+            decay.loosened(mismatch).log_bound(reach, patient=patient)
             + _log1p_safe(at.quadrature_error)
         )
         for i, s in enumerate((left, right)):
@@ -103,7 +104,7 @@ def prepare(
         step=step,
         log_scale=scale + gaussian * c * (c + 1) / 2,
         log_scale_error=scale_error
-        + 4 * ROUNDING * (abs(scale) + gaussian * c * (c + 1)),
+        + 4 * ROUNDING * (abs(scale) + gaussian * abs(c) * (c + 1)),
         mean=mean + gaussian * (c + 0.5),
         mean_error=mean_error + 4 * ROUNDING * (abs(mean) + gaussian * abs(c + 1)),
         logs=logs,
@@ -131,6 +132,8 @@ def _log1p_safe(x: float) -> float:
 
 def _log_mass_above(rule: Rule, s: float) -> float:
     """Return an upper bound of log E e^(sL)."""
+    if s == 0.0:
+        return 0.0
     at = tilted(rule, s, 0.0)
     return at.log_mass + at.log_mass_error + _log1p_safe(at.quadrature_error)
 
@@ -173,8 +176,8 @@ def _reach(
     step: float,
     goal: float,
     most: int,
-) -> tuple[int, float]:
-    """Return how many nodes are needed, and the smoothing if they would be too many."""
+) -> tuple[int, bool, float]:
+    """Return how many nodes are needed, with which bound, and the smoothing if any."""
 
     def log_tail(count: float, *, patient: bool = False) -> float:
         t = step * count
@@ -183,6 +186,13 @@ def _reach(
             total += copies * decay.log_bound(t, patient=patient)
         return total
 
+    if all(decay is NO_DECAY for decay in decays) and gaussian > 0:
+        # Solve v t²/2 + log t = -goal, from above.
+        t = math.sqrt(2 * max(-goal - math.log(step), 1.0) / gaussian)
+        t = math.sqrt(2 * max(-goal - min(math.log(t), 0.0), 1.0) / gaussian)
+        count = max(t / step, 8.0)
+        if count <= most:
+            return math.ceil(count), False, 0.0
     # Where it falls slowly, try harder, then ask for nine digits, then for seven.
     for enough, relief, patient in (
         (160, 0.0, False),
@@ -196,8 +206,8 @@ def _reach(
             if count > min(enough, most):
                 break
         else:
-            return math.ceil(count), 0.0
+            return math.ceil(count), patient, 0.0
     t = step * most
     # At least one, so that the Gaussian factor alone makes the density's tail converge.
     short = max(log_tail(most, patient=True) - goal - 9.0, 1.0)
-    return most, 2 * short / (t * t)
+    return most, True, 2 * short / (t * t)

@@ -18,7 +18,7 @@ from hush.errors import NoBound
 from hush.privacy.connect_dots import connect, ends
 from hush.privacy.contour_build import LOG_PRECISION, alias_window
 from hush.privacy.contour_line import TINY
-from hush.privacy.loss_law import Bracket, Floats
+from hush.privacy.loss_law import ROUNDING, Bracket, Floats
 from hush.privacy.saddle import Components, Sketch, checked, log_chernoff
 from hush.privacy.search import each, solve
 
@@ -44,6 +44,8 @@ class Lattice:
     log_scale: float  # K(c)
     infinite: float
     defect: float  # tilted mass that the lower side must not count
+    slack: float  # relative rounding of the tilted masses, over all copies
+    log_value: float  # the answer it was laid for, about
     copies: float
     aliases: tuple[tuple[float, float], ...]
 
@@ -58,22 +60,26 @@ class Lattice:
         total = float(self.weight[first:last] @ kernel)
         rounding = self.weight_error * float(kernel.sum()) + 1e-14 * total + 5e-18
         outside = self._outside(epsilon)
-        # Coins: |their sum| > reach with chance at most `rare`, and total variation
-        # at most √T Δ/2 (Pinsker), as each has KL divergence at most Δ²/2.
+        # Coins: |their sum| > reach with chance at most `rare` (Azuma), and total
+        # variation at most √T Δ/2 (Pinsker), as each has KL divergence at most Δ²/2.
         spread = math.sqrt(self.copies) * self.spacing
-        drift = self.copies * self.spacing**2 / 2
-        reach = min(self.copies * self.spacing, 9 * spread + drift)
-        rare = 0.0 if reach < 9 * spread + drift else 2 * math.exp(-40.5)
+        wings = math.sqrt(0.5 * (35 - self.log_value))
+        reach = wings * spread + self.copies * self.spacing**2 / 2
+        rare = 2 * math.exp(-2 * wings**2)
+        if reach >= self.copies * self.spacing:
+            reach, rare = self.copies * self.spacing, 0.0
         ends = epsilon + np.array([-1, 1]) * (2 * reach + self.spacing)
         near = slice(*np.searchsorted(self.loss, ends))
         height = np.exp(np.minimum(-self.c * (self.loss[near] - epsilon), 700.0))
         density = float((self.weight[near] + self.weight_error) @ height)
         # Where the window does not reach, a sum is only bounded by its tail.
-        coins = (spread / 2 + rare) * (density + outside) / (1 - rare) + rare
-        upper = factor * (total + rounding + outside) + self.infinite
+        coins = (spread / 2 + rare) * (density + outside) / (1 - rare)
         bump = math.exp(log_chernoff(self.c))
-        lower = factor * (total - rounding - coins - outside - self.defect * bump)
-        return max(lower, 0.0) * (1 - 1e-12), min(max(upper, TINY) * (1 + 1e-12), 1.0)
+        upper = factor * (total + rounding + outside + self.slack * bump)
+        lost = rounding + coins + outside + (self.defect + self.slack) * bump
+        lower = factor * (total - lost) * (1 - 1e-12) - rare
+        upper = (upper + self.infinite) * (1 + 1e-12)
+        return max(lower, 0.0), min(max(upper, TINY), 1.0)
 
     def _outside(self, epsilon: float) -> float:
         """Bound what lies beyond the window, seen or aliased, over e^(K(c) - cε)."""
@@ -126,7 +132,7 @@ def _lay(
     spacing = max(spacing, reach / _LONGEST)
     start = math.floor((epsilon - 1.05 * width) / spacing)
     transform = np.ones(_POINTS // 2 + 1, dtype=np.complex128)
-    scale, finite, defect, rounding = 0.0, 0.0, 0.0, 0.0
+    scale, finite, defect, slack, rounding = 0.0, 0.0, 0.0, 0.0, 0.0
     log_alias = [0.0, 0.0]
     for law, times in components:
         low, high = ends(law, cut)
@@ -139,6 +145,8 @@ def _lay(
         total = float(tilted.sum())
         log_mass = top + math.log(total)
         defect += times * float(grid.error @ np.exp(exponent - log_mass))
+        typical = float(tilted @ np.abs(exponent)) / total + abs(log_mass)
+        slack += times * ROUNDING * (32 + 4 * typical)
         folded = np.zeros(_POINTS)
         np.add.at(folded, np.arange(tilted.size) % _POINTS, tilted / total)
         # Index 0 of the folded array stands for the law's first loss.
@@ -156,7 +164,6 @@ def _lay(
             log_alias[i] += times * (peak + math.log(float(np.exp(size - peak).sum())))
     weight = np.fft.irfft(transform, _POINTS)
     weight = np.roll(weight, -(start % _POINTS))
-    slack = 1e-15 * copies * 8
     return Lattice(
         c=c,
         spacing=spacing,
@@ -165,7 +172,9 @@ def _lay(
         weight_error=rounding + 2e-16 * 80,
         log_scale=scale,
         infinite=-math.expm1(finite),
-        defect=defect + slack,
+        defect=defect,
+        slack=slack,
+        log_value=log_value,
         copies=copies,
         aliases=tuple(
             (s, value - scale + 1e-9)

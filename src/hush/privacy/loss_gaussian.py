@@ -26,7 +26,7 @@ def _mills_drop(s: Floats) -> Floats:
     result = 1 - s * math.sqrt(math.pi / 2) * special.erfcx(s / math.sqrt(2))
     # m(s) = 1/(s + r), r = 1/(s + 2/(s + 3/(s + ...))): positive terms only. The error
     # after n terms is about e^(-2 s √(2n)).
-    for start, stop, terms in ((3.0, 6.0, 50), (6.0, math.inf, 16)):
+    for start, stop, terms in ((3.0, 6.0, 60), (6.0, math.inf, 40)):
         inside = (s >= start) & (s < stop)
         far = s[inside]
         if far.size:

@@ -234,9 +234,10 @@ class MixtureLoss(LossLaw):
         lengths, masses = _layers(rising, falling, likelihood)
         # At most two local maxima, so the total variation is at most 4 max. The same
         # monotone parts, taken the other way on coarse cells, bound the maximum.
-        wide = panels.split(*self.window(log_drop)[:2], (right - left) / _CELLS)
-        if wide.size > 20000:
+        whole = self.window(log_drop)[:2]
+        if whole[1] - whole[0] > 80 * (right - left):
             return Decay(lengths, masses, np.inf, 1.0)
+        wide = panels.split(*whole, (right - left) / _CELLS)
         y = self.slope * wide + self.offset
         likelihood = log_likelihood(y, self.rate)
         share = math.log(self.rate) + y - likelihood + math.log(self.slope)

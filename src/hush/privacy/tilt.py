@@ -18,9 +18,10 @@ from hush.privacy.loss_law import ROUNDING, Floats, Rule
 
 Complexes = NDArray[np.complex128]
 
-# Above this many exponentials the transform is computed by a matrix product, which
-# errs by a few roundings absolutely instead of relatively to t².
+# Above this many exponentials, for many copies and for few, the transform is computed
+# by a matrix product, which errs by a few roundings instead of relatively to t².
 _DIRECT_SIZE = 60_000
+_DIRECT_SIZE_OF_FEW = 2_000
 
 
 def second_order(x: Floats) -> Floats:
@@ -62,14 +63,15 @@ class Tilted:
     loss_error: Floats
     quadrature_error: float  # relative to the mass
 
-    def ratio(self, step: float, count: int) -> tuple[Complexes, Floats]:
+    def ratio(self, step: float, count: int, copies: int) -> tuple[Complexes, Floats]:
         """Return S and its error: M(c+it)/M(c) = e^(it mean) (1 + S), t = n step."""
         t: Floats = step * np.arange(count, dtype=np.float64)
         p, d = self.weight, self.distance
         eta = self.weight_error + p @ self.weight_error  # normalising errs as well
         drift = p @ (self.loss_error * np.abs(d))
         common = t * self.mean_error + self.quadrature_error
-        if count * p.size <= _DIRECT_SIZE:
+        direct = _DIRECT_SIZE if copies > 100 else _DIRECT_SIZE_OF_FEW
+        if count * p.size <= direct:
             x = t[:, None] * d
             value = (-2 * np.sin(0.5 * x) ** 2) @ p + 1j * (_odd_part(x) @ p)
             scale = 32 * ROUNDING * self.variance + drift + p @ (eta * d * d)

@@ -72,7 +72,7 @@ def test_n5_l3_the_maximum_of_exponentials_and_normals(k):
             math.sqrt(2 * math.log(k)), rel=1e-6
         )
     with pytest.raises(InvalidArgument):
-        bounds.maximum(k, lambda t: math.inf)
+        bounds.maximum(k, lambda t: t * math.inf)
 
 
 def test_n5_2_is_lemma_3_at_the_notes_choice():
@@ -96,9 +96,8 @@ def test_z_sub_the_three_forms_imply_each_other(law, mgf):
 
     def expect(f):
         if hasattr(law, "dist") and isinstance(law.dist, stats.rv_continuous):
-            return integrate.quad(
-                lambda x: f(x) * law.pdf(x), *law.support(), limit=200
-            )[0]
+            low, high = np.clip(law.support(), -30, 30)
+            return integrate.quad(lambda x: f(x) * law.pdf(x), low, high, limit=200)[0]
         return 0.5 * f(1.0) + 0.5 * f(-1.0)
 
     # The given constant is right, and so are the two that follow from it.
@@ -107,10 +106,8 @@ def test_z_sub_the_three_forms_imply_each_other(law, mgf):
         if start != "mgf":
             known = bounds.subgaussian(**{start: getattr(known, start)})
         for x in grid:
-            assert (
-                expect(lambda y, x=x: math.exp(x * y))
-                <= math.exp((known.mgf * x) ** 2) * 1.0001
-            )
+            grown = expect(lambda y, x=x: math.exp(x * y))
+            assert math.log(grown) <= (known.mgf * x) ** 2 + 1e-4
         for t in np.linspace(0.1, 3, 20):
             both = law.sf(t - 1e-12) + law.cdf(-t)
             assert both <= 2 * math.exp(-((t / known.tail) ** 2)) + 1e-9

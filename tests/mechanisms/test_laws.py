@@ -4,7 +4,7 @@ Statistical checks use fixed seeds and fail wrongly with probability 1e-9 each.
 """
 
 import math
-from dataclasses import fields
+from dataclasses import FrozenInstanceError, fields
 from functools import cache
 
 import exact
@@ -13,6 +13,8 @@ import pytest
 from registry import every_mechanism
 
 from goodness import FALSE_ALARM, fits
+from hush.mechanisms import Mechanism
+from hush.mechanisms.query import Released
 from hush.noise import Seeded
 
 CASES = every_mechanism()
@@ -84,6 +86,20 @@ def test_distance_costs_privacy(case):
         farther = case.mechanism.curve(2 * case.sensitivity, **case.options)
     assert case.mechanism.curve(0).delta_at(0.0) == 0.0
     assert farther.delta_at(0.0) > case.curve.delta_at(0.0)
+
+
+@every
+def test_mechanisms_are_values(case):
+    mechanism = case.mechanism
+    assert hash(mechanism) == hash(mechanism)
+    with pytest.raises(FrozenInstanceError):
+        mechanism.scale = 1.0
+    if isinstance(mechanism, Released):
+        pytest.skip("a query is a function: store its plan, not its text")
+    again = Mechanism.from_json(mechanism.to_json())
+    assert again == mechanism
+    assert repr(again) == repr(mechanism)
+    assert type(mechanism).__name__ in repr(mechanism)
 
 
 @every

@@ -25,7 +25,7 @@ from hush.privacy.search import each, solve
 _POINTS = 1 << 16
 _MOST_COPIES = 10**6
 _COARSE = 1 << 10
-_LONGEST = 1 << 19
+_LONGEST = 1 << 17
 
 
 @final

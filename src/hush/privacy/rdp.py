@@ -27,8 +27,8 @@ class RDP(Curve):
 
     Example:
         >>> c = RDP(lambda order: order / 2)
-        >>> f"{c.epsilon_at(1e-5):.3f} {c.classical_epsilon_at(1e-5):.3f}"
-        '4.728 5.299'
+        >>> f"{c.epsilon_at(1e-5):.2f} {c.classical_epsilon_at(1e-5):.2f}"
+        '4.73 5.30'
 
     Reference: [M17]; conversion [CKS20] and [ALCKS21].
     """
@@ -92,6 +92,10 @@ class RDP(Curve):
         return np.zeros(np.shape(epsilon)), np.minimum(
             found, self._hull.hockey(epsilon)
         )
+
+    @property
+    def _coarse(self) -> int:
+        return 6  # the conversion is looser than the chords
 
     @cached_property
     def _hull(self) -> Atoms:

@@ -58,6 +58,10 @@ class ZCDP(Curve):
         found = conversion.delta(self._line, conversion.ORDERS, epsilon, smooth=True)
         return low, np.minimum(found, self._hull.hockey(epsilon))
 
+    @property
+    def _coarse(self) -> int:
+        return 6  # the conversion is looser than the chords
+
     @cached_property
     def _hull(self) -> Atoms:
         return conversion.hull(self._line, smooth=True)

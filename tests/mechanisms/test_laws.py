@@ -4,7 +4,7 @@ Statistical checks use fixed seeds and fail wrongly with probability 1e-9 each.
 """
 
 import math
-from dataclasses import fields
+from dataclasses import FrozenInstanceError, fields
 from functools import cache
 
 import exact
@@ -13,6 +13,8 @@ import pytest
 from registry import every_mechanism
 
 from goodness import FALSE_ALARM, fits
+from hush.mechanisms import Mechanism
+from hush.mechanisms.query import Released
 from hush.noise import Seeded
 
 CASES = every_mechanism()
@@ -66,7 +68,8 @@ def test_a_twin_with_less_noise_is_caught(case):
 
 @every
 def test_noise_buys_privacy(case):
-    if case.mechanism.noise not in {f.name for f in fields(case.mechanism)}:
+    noise = case.mechanism.noise
+    if noise == "target" or noise not in {f.name for f in fields(case.mechanism)}:
         pytest.skip("its noise is a probability, or belongs to another mechanism")
     louder = case.louder().curve(case.sensitivity, **case.options)
     epsilon = span(case)
@@ -83,6 +86,20 @@ def test_distance_costs_privacy(case):
         farther = case.mechanism.curve(2 * case.sensitivity, **case.options)
     assert case.mechanism.curve(0).delta_at(0.0) == 0.0
     assert farther.delta_at(0.0) > case.curve.delta_at(0.0)
+
+
+@every
+def test_mechanisms_are_values(case):
+    mechanism = case.mechanism
+    assert hash(mechanism) == hash(mechanism)
+    with pytest.raises(FrozenInstanceError):
+        mechanism.scale = 1.0
+    if isinstance(mechanism, Released):
+        pytest.skip("a query is a function: store its plan, not its text")
+    again = Mechanism.from_json(mechanism.to_json())
+    assert again == mechanism
+    assert repr(again) == repr(mechanism)
+    assert type(mechanism).__name__ in repr(mechanism)
 
 
 @every

@@ -12,7 +12,7 @@ from hush import checks
 from hush.errors import InvalidArgument, NoBound
 from hush.law import Finite
 from hush.mechanisms import values
-from hush.mechanisms.calibration import distance
+from hush.mechanisms.calibration import distance, largest
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source
@@ -70,7 +70,7 @@ class Canonical(Mechanism):
     Reference: [AV23] Definition 3.7; Tulap from [AS18].
     """
 
-    noise: ClassVar[str] = "width"
+    noise: ClassVar[str] = "target"  # a guarantee, not a number
     target: Curve
     width: float | Fraction = 1
     pieces: int = 1
@@ -132,3 +132,15 @@ class Canonical(Mechanism):
     def for_curve(cls, target: Curve, sensitivity: Any = 1, **public: Any) -> Self:
         """Return the canonical noise of `target` at this sensitivity."""
         return cls(target, sensitivity, **public)
+
+    @classmethod
+    def for_accuracy(
+        cls, within: float, level: float = 0.95, sensitivity: Any = 1, **public: Any
+    ) -> Self:
+        """Return the most private pure canonical noise whose error stays `within`."""
+        checks.real("within", within, above=0)
+        checks.real("level", level, above=0, below=1)
+        return largest(
+            lambda scale: cls(Pure(epsilon=1 / scale), sensitivity, **public),
+            lambda found: found.error.chance(within) >= level,
+        )

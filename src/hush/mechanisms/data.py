@@ -67,7 +67,7 @@ def digits(lower: float, upper: float) -> int:
     largest = max(abs(lower), abs(upper))
     if largest == 0:
         return 0
-    return 39 - max(-900, min(900, math.frexp(largest)[1]))
+    return 39 - math.frexp(largest)[1]
 
 
 def point(value: float, bits: int) -> Fraction:

@@ -16,13 +16,22 @@ from hush.privacy.curve import Curve
 from hush.privacy.pair import Pair
 from hush.privacy.pure import Pure
 
-_BLOCKS = 1024  # a finer pair is replaced by a coarser one that dominates it
+_EXACT = 4000  # up to here the pair is listed atom by atom
+_BLOCKS = range(512, 1025)  # beyond, this many blocks of steps stand for them
+
+
+def blocks(count: int) -> tuple[int, int]:
+    """Return (how many blocks, steps in each) that cover `count` steps."""
+    if count <= _EXACT:
+        return count, 1
+    number = min(_BLOCKS, key=lambda each: -(-count // each) * each)
+    return number, -(-count // number)
 
 
 def cover(scale: Fraction, count: int, width: Fraction) -> Curve:
     """Return the guarantee of discrete Laplace noise for `count` steps of `width`.
 
-    Guarantee: exact up to 1024 steps. Beyond, blocks of steps stand for single ones:
+    Guarantee: exact up to 4000 steps. Beyond, blocks of steps stand for single ones:
     Laplace noise on a coarse lattice plus independent noise is Laplace noise on a finer
     one, so the coarse pair dominates (docs/proofs/laplace_lattices.md).
     """
@@ -30,9 +39,8 @@ def cover(scale: Fraction, count: int, width: Fraction) -> Curve:
         return Pure(epsilon=0.0)
     if count == 1:  # randomized response: the worst of all with this ε
         return Pure(epsilon=at_least(width / scale))
-    block = -(-count // _BLOCKS)
-    rate = scale / (block * width)
-    return Pair.shift(law.DiscreteLaplace(rate), by=-(-count // block))
+    number, block = blocks(count)
+    return Pair.shift(law.DiscreteLaplace(scale / (block * width)), by=number)
 
 
 @final
@@ -82,7 +90,7 @@ class Laplace(Mechanism):
             return fine, h
         # One coarse step per whole unit, as many lattice steps wide as floats need: at
         # least 1 wide, so it covers whole numbers as well.
-        if whole <= _BLOCKS:
+        if whole <= _EXACT:
             return whole, -(-fine // whole) * h
         return math.ceil(fine * h), Fraction(1)
 
@@ -118,8 +126,7 @@ class Laplace(Mechanism):
         found = cls(at_least(distance(sensitivity) / wanted), **public)
         while True:  # rounding to the lattice may ask for a little more
             count, width = found._shift(sensitivity, 1)
-            block = -(-count // _BLOCKS)
-            need = -(-count // block) * block * width / wanted
+            need = math.prod(blocks(count)) * width / wanted
             if found._exact >= need:
                 return found
             found = cls(at_least(need), **public)

@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any, ClassVar, Self
 
 from hush import checks
-from hush.mechanisms import calibration
+from hush.mechanisms import calibration, serial
 from hush.noise import SECURE, Source
 from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
@@ -112,6 +112,27 @@ class Mechanism(ABC):
     ) -> Self | None:
         """Return the closed form for an ε target, where there is one."""
         return None
+
+    def to_json(self) -> str:
+        """Return the mechanism as JSON text: its name and its public fields.
+
+        Example:
+            >>> from hush.mechanisms import Geometric
+            >>> Geometric(scale=2).to_json()
+            '{"mechanism": "Geometric", "scale": 2}'
+        """
+        return serial.dump(self)
+
+    @staticmethod
+    def from_json(text: str) -> "Mechanism":
+        """Return the mechanism that `to_json` wrote.
+
+        Example:
+            >>> Mechanism.from_json('{"mechanism": "Geometric", "scale": 2}')
+            Geometric(scale=2)
+        """
+        found: Mechanism = serial.load(text)
+        return found
 
     def __repr__(self) -> str:
         shown = (

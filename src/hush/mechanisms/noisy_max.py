@@ -111,10 +111,14 @@ class NoisyMax(Mechanism):
         if whole:
             noisy = values.whole_vector(given) + noise
         else:
-            # Relative to the best, far ones saturate: they lose by 2^20 scales anyway.
-            behind = np.ldexp(values.snap(given, grid), -grid.exponent)
-            behind = np.maximum(behind - behind.max(), -(2.0**61))
-            noisy = behind.astype(np.int64) + noise
+            # Gaps below 2^52 steps are exact floats; larger ones saturate, which moves
+            # no gap farther, and lose by 2^11 scales either way.
+            points = values.snap(given.astype(np.float64), grid)
+            with np.errstate(over="ignore"):
+                behind = np.maximum(
+                    points - points.max(), -math.ldexp(1.0, 52 + grid.exponent)
+                )
+            noisy = np.ldexp(behind, -grid.exponent).astype(np.int64) + noise
         best = np.flatnonzero(noisy == noisy.max())
         return int(best[integers(best.size, source=source)])
 

@@ -72,13 +72,22 @@ def as_float(value: Fraction) -> float:
 
 def snap(values: NDArray[np.float64], grid: Lattice) -> NDArray[np.float64]:
     """Return the nearest lattice points as floats, halves up, without -0.0."""
+    # Powers of two scale exactly; what overflows or underflows is far or rounds to 0.
     with np.errstate(over="ignore", under="ignore"):
-        scaled = np.ldexp(values, -grid.exponent)
+        scaled = values * math.ldexp(1.0, -grid.exponent)
     far = np.abs(scaled) >= _EXACT
-    whole = np.floor(np.where(far, 0.0, scaled))
+    some = bool(far.any())
+    if some:
+        scaled[far] = 0.0
+    whole = np.floor(scaled)
+    scaled -= whole
     # The fraction is exact wherever it could round across 1/2.
-    whole += np.where(far, 0.0, scaled) - whole >= 0.5
-    return np.where(far, values, np.ldexp(whole, grid.exponent) + 0.0)
+    whole += scaled >= 0.5
+    whole *= math.ldexp(1.0, grid.exponent)
+    if some:
+        whole[far] = values[far]
+    whole += 0.0
+    return whole
 
 
 def _scalar(value: Any, grid: Lattice, draw: Draw, whole: Draw | None) -> int | float:
@@ -157,6 +166,10 @@ def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) ->
             flat = [_scalar(v, grid, draw, None) for v in array.ravel().tolist()]
             return np.array(flat).reshape(array.shape)
         array = array.astype(np.float64)
-    noise = np.ldexp(draw(array.shape).astype(np.float64), grid.exponent)
+    noise = draw(array.shape).astype(np.float64)
+    noise *= math.ldexp(1.0, grid.exponent)
     with np.errstate(over="ignore"):
-        return np.nan_to_num(snap(array, grid) + noise)
+        noise += snap(array, grid)
+    if not np.isfinite(noise.sum()):  # beyond the largest float: answer with it
+        np.nan_to_num(noise, copy=False)
+    return noise

@@ -11,15 +11,21 @@ from hush.noise.categorical import categorical, exponential_argmax, gumbel_argma
 from hush.noise.gaussian import discrete_gaussian
 from hush.noise.laplace import discrete_laplace, geometric
 from hush.noise.lattice import Lattice
+from hush.noise.piecewise import piecewise
+from hush.noise.radial import Body, radial
 from hush.noise.source import SECURE, Seeded, Source
+from hush.noise.staircase import StaircaseLaw, staircase
+from hush.noise.table import table
 from hush.noise.uniform import integers, permutation, subsample
 
 __all__ = [
     "SECURE",
+    "Body",
     "Lattice",
     "Norm",
     "Seeded",
     "Source",
+    "StaircaseLaw",
     "ball",
     "bernoulli",
     "bernoulli_exp",
@@ -31,5 +37,9 @@ __all__ = [
     "gumbel_argmax",
     "integers",
     "permutation",
+    "piecewise",
+    "radial",
+    "staircase",
     "subsample",
+    "table",
 ]

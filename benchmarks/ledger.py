@@ -26,7 +26,7 @@ from hush.ledger import Budget, Ledger
 from hush.ledger.stores.sqlite import settings
 from hush.noise import integers
 from hush.privacy import Pure
-from servers import database, postgres
+from ledger.server import database, postgres
 
 
 @dataclass(frozen=True)

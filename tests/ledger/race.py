@@ -69,7 +69,7 @@ def naive(url: str) -> Attempt:
 
 
 def without_chain_lock(url: str) -> Attempt:
-    """The ledger, with nothing but the conditional UPDATE to keep the budget."""
+    """The ledger, with nothing but the UPDATE and its CHECK to keep the budget."""
     from hush.ledger.stores import postgres
 
     postgres._BEGIN = tuple(e for e in postgres._BEGIN if "pg_advisory" not in e)

@@ -44,7 +44,7 @@ def test_l2_exactly_one_of_many_gets_the_last_unit(durable_url):
         pass
 
 
-def test_l2_the_conditional_update_alone_keeps_the_budget(postgres_url):
+def test_l2_the_row_and_its_check_alone_keep_the_budget(postgres_url):
     """Without the lock on the chain, too: that one is there for the chain."""
     prepare(postgres_url, 20)
     assert race("unlocked", postgres_url, 20, processes=3, threads=1) == [1] * 20

@@ -60,8 +60,9 @@ class _Remote(Transaction):
 class Postgres(Store):
     """A ledger in the tables `hush_entry` and `hush_account` of a database.
 
-    Guarantee: the budget rests on one conditional UPDATE and a CHECK, not on an
-    isolation level; a lost connection or a deadlock is tried again with the same key.
+    Guarantee: the budget rests on the row an UPDATE locks and the CHECK of its sum,
+    not on an isolation level; after a lost connection or a deadlock the same key is
+    tried again.
     """
 
     def __init__(self, url: str) -> None:

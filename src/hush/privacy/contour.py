@@ -20,6 +20,8 @@ from hush.privacy.loss_law import ROUNDING, Bracket
 from hush.privacy.saddle import Components, Sketch, checked
 from hush.privacy.search import each, solve
 
+_LOG_SMALLEST = -760.0  # below, δ is less than any positive float
+
 
 def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
     """Bracket delta of a composition of `times` copies of each law.
@@ -31,7 +33,7 @@ def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
         >>> from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
         >>> step = SubsampledGaussianLoss(std=1.1, rate=256 / 60000, direction="remove")
         >>> lower, upper = delta_bracket([(step, 14062)], 2.381597)
-        >>> bool(lower <= upper <= lower * (1 + 1e-9))
+        >>> bool(lower <= upper <= lower * (1 + 1e-8))
         True
 
     Reference: docs/proofs/contour.md
@@ -72,7 +74,7 @@ def _infinite(components: Components) -> tuple[float, float]:
     for law, times in components:
         low += times * math.log1p(-min(law.infinite_mass_lower, 1 - ROUNDING))
         high += times * math.log1p(-min(law.infinite_mass, 1 - ROUNDING))
-    return -math.expm1(low) * (1 - 1e-12), min(-math.expm1(high) * (1 + 1e-12), 1.0)
+    return abs(math.expm1(low)) * (1 - 1e-12), min(-math.expm1(high) * (1 + 1e-12), 1.0)
 
 
 def _top(components: Components) -> float:
@@ -104,9 +106,11 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
         gap = -math.expm1(min(epsilon - _top(components), 0.0))
         return low, min(1.0, (high + gap) * (1 + 1e-12) + 1e-14)
     c, log_value = sketch.at_epsilon(epsilon)
+    log_value = max(log_value, _LOG_SMALLEST)
     if log_value < -40.0 or log_value > -20.0:
         sketch = Sketch.of(components, _log_drop(components, log_value))
         c, log_value = sketch.at_epsilon(epsilon)
+        log_value = max(log_value, _LOG_SMALLEST)
     try:
         return prepare(components, sketch, c, epsilon, log_value).delta(epsilon)
     except Exhausted:
@@ -124,12 +128,13 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
     ):
         return 0.0, 0.0
     top = max(_top(components), 0.0) * (1 + 1e-12) if delta >= high else math.inf
+    floor = _below_top(components, delta)
     log_target = math.log(delta - high if delta > high else delta)
     sketch = Sketch.of(components, _log_drop(components, log_target))
     if sketch.cumulants(0.0)[2] == 0.0:
-        return 0.0, top
+        return min(floor, top), top
     c, guess = sketch.at_delta(log_target)
-    lower, upper = 0.0, top
+    lower, upper = floor, top
     for _ in range(2):
         try:
             contour = prepare(components, sketch, c, guess, log_target)
@@ -146,6 +151,18 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
         guess = moved
         c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)
     return min(lower, upper), upper
+
+
+def _below_top(components: Components, delta: float) -> float:
+    """Return a lower bound on epsilon from the largest loss alone."""
+    # δ(ε) >= P(S = top) (1 - e^(ε - top)).
+    top = _top(components)
+    log_mass = math.fsum(times * law.log_largest_mass for law, times in components)
+    share = math.log(delta) - log_mass + 1e-12 * (1 + abs(log_mass))
+    if not (math.isfinite(top) and share < 0):
+        return 0.0
+    below = top + math.log1p(-math.exp(share))
+    return max(below - 1e-12 * abs(top), 0.0)
 
 
 def _on_contour(contour: Contour, delta: float, guess: float) -> tuple[float, float]:

@@ -222,7 +222,9 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
     c, log_value = sketch.at_epsilon(epsilon)
     if c < 0:  # δ is near one: measure it at a small positive tilt
         c, log_value = 1 / (1 + abs(sketch.cumulants(0.0)[1])), 0.0
-    return _lay(components, sketch, c, epsilon, min(log_value, 0.0)).delta(epsilon)
+    return _lay(components, sketch, c, epsilon, min(max(log_value, -700.0), 0.0)).delta(
+        epsilon
+    )
 
 
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:

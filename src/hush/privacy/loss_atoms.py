@@ -120,6 +120,11 @@ class AtomsLoss(LossLaw):
         """The largest atom."""
         return max(self.losses, default=-math.inf)
 
+    @property
+    def log_largest_mass(self) -> float:
+        """The probability of the largest atom."""
+        return self.log_probabilities[self.losses.index(self.largest_loss)] - 1e-14
+
     def reversed(self) -> "AtomsLoss":
         """Exchange P and Q."""
         logs = tuple(

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from hush import checks
 from hush.errors import NoBound
 from hush.privacy.loss_law import ROUNDING, Bracket, Direction, Floats, LossLaw
-from hush.privacy.loss_mixture import MixtureLoss
+from hush.privacy.loss_mixture import MixtureLoss, log_likelihood
 from hush.privacy.loss_sampled import checked_direction, sampled_delta
 
 
@@ -55,10 +56,24 @@ class LaplaceLoss(MixtureLoss):
         """One panel, or shorter ones for small scales."""
         return min(1.0, 4 * self.scale)
 
+    @cached_property
+    def _peak(self) -> tuple[float, float]:
+        """The largest loss and its log P-mass: one of the two atoms."""
+        y, log_mass = self.base_atoms
+        likelihood = log_likelihood(y, self.rate)
+        if self.direction == "remove":
+            return float(likelihood[1]), float(log_mass[1] + likelihood[1])
+        return -float(likelihood[0]), float(log_mass[0])
+
     @property
-    def largest_y(self) -> float:
-        """1/scale, at the atoms, on both sides."""
-        return 1 / self.scale
+    def largest_loss(self) -> float:
+        """The loss on the half line beyond the shifted center."""
+        return self._peak[0] * (1 + 1e-14)
+
+    @property
+    def log_largest_mass(self) -> float:
+        """The probability of that half line."""
+        return self._peak[1] - 1e-14 * (1 + abs(self._peak[1]))
 
     @property
     def base_atoms(self) -> tuple[Floats, Floats]:

@@ -108,6 +108,11 @@ class LossLaw(ABC):
         return math.inf
 
     @property
+    def log_largest_mass(self) -> float:
+        """Lower bound on log P(L = largest_loss)."""
+        return -math.inf
+
+    @property
     def gaussian_variance(self) -> float:
         """Variance of an independent Gaussian factor N(v/2, v) of the loss."""
         return 0.0

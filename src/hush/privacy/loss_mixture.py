@@ -80,18 +80,11 @@ class MixtureLoss(LossLaw):
         return np.empty(0), np.empty(0)
 
     @property
-    def largest_y(self) -> float:
-        """Upper bound on y."""
-        return math.inf
-
-    @property
     def largest_loss(self) -> float:
-        """The log of ℓ is at most y, and at least log(1 - rate)."""
-        if self.direction == "remove":
-            return self.largest_y
-        return min(
-            self.largest_y, -math.log1p(-self.rate) if self.rate < 1 else math.inf
-        )
+        """At y = -infinity ℓ is 1 - rate; upwards nothing bounds it."""
+        if self.direction == "remove" or self.rate == 1.0:
+            return math.inf
+        return -math.log1p(-self.rate)
 
     def exponent(self, tilt: float) -> float:
         """Return Re w for Re z = tilt."""

@@ -198,3 +198,20 @@ def test_impossible_times_are_named(times):
 def test_nothing_to_compose_is_named():
     with pytest.raises(InvalidArgument, match="at least one"):
         brackets.delta_bracket([], 1.0)
+
+
+def test_bounded_losses_are_sharp_next_to_their_top():
+    # Below P(all three honest) the answer is top + log(1 - δ / that probability).
+    truth = 3 * np.log(3) + np.log1p(-1e-20 / 0.75**3)
+    lower, upper = brackets.epsilon_bracket([(AtomsLoss.of(R, S), 3)], 1e-20)
+    assert lower <= truth * (1 + 1e-12)
+    assert truth * (1 - 1e-12) <= upper <= lower * (1 + 1e-9)
+
+
+def test_deltas_below_every_float_are_not_claimed_to_be_zero():
+    laws = dp_sgd(2.0, 0.001, 1062, "add")
+    top = -1062 * np.log1p(-0.001)
+    lower, upper = brackets.delta_bracket(laws, top * (1 - 1e-9))
+    assert lower == 0.0
+    assert 0.0 < upper < 1e-300
+    assert brackets.delta_bracket(laws, top * 1.001) == (0.0, 0.0)

@@ -8,7 +8,6 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
-from privacy import oracles
 from scipy import special
 
 from hush.errors import InvalidArgument, NoBound
@@ -27,6 +26,7 @@ from hush.privacy import (
     basic,
     calibrate,
     clt,
+    compose,
     fits,
     fixed_size,
     geometric,
@@ -43,6 +43,7 @@ from hush.privacy import (
     sgd_std_estimate,
     shuffle,
 )
+from privacy import oracles
 
 # -- groups and exchanges ------------------------------------------------------------
 
@@ -114,14 +115,14 @@ def test_replace_one_gaussian():
 
 
 def test_replace_one_of_asymmetric_pairs():
-    # N4.2: M(x), M(-), M(x') by hand; x' mirrors x, so both have the same hockey-sticks.
+    # N4.2: M(x), M(-), M(x') by hand; x' mirrors x, so their hockey-sticks agree.
     with_x, without, with_y = [0.5, 0.4, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]
     curve = replace_one(Pair(with_x, without))
     for epsilon in (0.0, 0.2, 0.5, 0.9, 1.5):
         gap = _chain([with_x, with_y], epsilon)
         assert gap <= curve.delta_at(epsilon) + 1e-12
     assert curve.delta_at(0.0) <= 1.5 * _chain([with_x, with_y], 0.0)
-    # One person's loss is asymmetric: log(5/3) one way, log 3 the other; together log 5.
+    # One person's loss is log(5/3) one way, log 3 the other; together log 5.
     assert curve.epsilon_at(0.0) == pytest.approx(math.log(5))
     assert replace_one(Pure(epsilon=0.3)) == Pure(epsilon=0.6)
 
@@ -314,7 +315,7 @@ def test_limit_sharpens_with_more_parts():
         clt([poisson(GDP(mu=1.0), rate=0.1)])
 
 
-# -- filters -----------------------------------------------------------------------------
+# -- filters ---------------------------------------------------------------------
 
 
 def test_filters_keep_exact_sums():
@@ -343,8 +344,8 @@ def test_filters_keep_exact_sums():
 
 
 def test_filter_holds_against_adaptive_adversaries():
-    # C1: depth-3 adversaries choose each ε from {0.1, 0.3} by the bits so far; every joint
-    # law stays within what the filter let through.
+    # C1: depth-3 adversaries choose each ε from {0.1, 0.3} by the bits so far; every
+    # joint law stays within what the filter let through.
     menu, budget = (0.1, 0.3), 0.5
 
     def plans(depth, left):
@@ -374,7 +375,7 @@ def test_filter_holds_against_adaptive_adversaries():
             assert oracles.hockey(p, q, at) <= allowed.delta_at(at) + 1e-12
 
 
-# -- JSON ----------------------------------------------------------------------------------
+# -- JSON ------------------------------------------------------------------------
 
 WRITTEN = [
     Pure(epsilon=0.5),
@@ -430,3 +431,65 @@ def test_copies_of_enormous_numbers_stay_cheap_to_describe():
     assert "1000000000000" in repr(repeat(Pure(epsilon=1e-6), times=10**12))
     low, high = optimal.copies(0.001, 0.0, 100_000, np.array([1.0]))
     assert high[0] - low[0] <= 1e-9 * high[0]
+
+
+# -- sums over many releases -----------------------------------------------------
+
+
+def test_noise_grows_as_the_count_and_as_its_root():
+    # N2.take: for q answers at a fixed total, Laplace noise grows as q, Gaussian as √q.
+    def laplace(times):
+        return calibrate(
+            lambda s: Pure(epsilon=times / s), target=Pure(epsilon=1.0), relative=1e-6
+        )
+
+    def gaussian(times):
+        return calibrate(
+            lambda s: repeat(GDP(mu=1 / s), times=times), target=Approx(1.0, 1e-6)
+        )
+
+    assert laplace(400) / laplace(100) == pytest.approx(4.0, rel=1e-3)
+    assert gaussian(400) / gaussian(100) == pytest.approx(2.0, rel=1e-6)
+
+
+def test_basic_composition_covers_the_product():
+    # N3.3: (Σε, Σδ) on enumerated products, also when the second depends on the first.
+    first, second = oracles.response(0.3, 0.01), oracles.response(0.5, 0.02)
+    bound = basic(Approx(0.3, 0.01), Approx(0.5, 0.02))
+    p, q = oracles.product(first[0], second[0]), oracles.product(first[1], second[1])
+    assert oracles.hockey(p, q, bound.epsilon) <= bound.delta
+    # The second answer's truth is flipped after one outcome of the first.
+    p = [a * b for i, a in enumerate(first[0]) for b in second[i % 2]]
+    q = [a * b for i, a in enumerate(first[1]) for b in second[1 - i % 2]]
+    assert oracles.hockey(p, q, bound.epsilon) <= bound.delta
+    assert bound.epsilon == pytest.approx(0.8)
+
+
+def test_renyi_divergences_of_products_add():
+    # N12.3, by the definition on the product space.
+    p, q, r, s = [0.5, 0.5], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]
+    both = compose(Pair(p, q), Pair(r, s))
+    joint = oracles.product(p, r), oracles.product(q, s)
+    for order in (1, 2, 5.5):
+        truth = max(oracles.renyi(*joint, order), oracles.renyi(*joint[::-1], order))
+        assert both.renyi_at(order) >= truth
+        assert both.renyi_at(order) <= truth * 1.2
+
+
+def test_gaussian_losses_through_the_transform():
+    # N14.P2: a Gaussian with a Laplace through characteristic functions, against a
+    # two-dimensional integral done by hand.
+    mu, b, epsilon = 0.5, 3.0, 0.4
+    both = compose(GDP(mu=mu), Pair.laplace(scale=b))
+
+    def inner(y):
+        # Laplace outcome y has loss ℓ; the Gaussian must bring the rest.
+        loss = (abs(y) - abs(y - 1)) / mp.mpf(b)
+        rest = mp.mpf(epsilon) - loss
+        a = rest / mu - mp.mpf(mu) / 2
+        density = mp.e ** (-abs(y - 1) / mp.mpf(b)) / (2 * mp.mpf(b))
+        return density * (mp.ncdf(-a) - mp.e**rest * mp.ncdf(-a - mu))
+
+    truth = oracles.integral(inner, [-200, -20, 0, 1, 20, 200])
+    assert both.delta_at_lower(epsilon) <= truth <= both.delta_at(epsilon)
+    assert both.delta_at(epsilon) == pytest.approx(float(truth), rel=1e-6)

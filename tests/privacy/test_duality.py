@@ -5,7 +5,6 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from privacy import oracles
 from scipy import integrate, optimize, special
 
 from hush.errors import InvalidArgument
@@ -29,6 +28,7 @@ from hush.privacy import (
     tail_at,
     variables,
 )
+from privacy import oracles
 
 CURVES = [
     Pure(epsilon=0.8),
@@ -68,11 +68,11 @@ def test_tradeoff_of_two_laws_by_linear_programming():
     "bad",
     [
         lambda alpha: 1 - alpha**2,  # not convex
-        lambda alpha: 1.0,  # above 1 - alpha
+        lambda _: 1.0,  # above 1 - alpha
         lambda alpha: 0.5 * alpha,  # increasing
         lambda alpha: 1.0 if alpha == 0 else 0.0,  # jumps
-        lambda alpha: -0.1,
-        lambda alpha: math.nan,
+        lambda _: -0.1,
+        lambda _: math.nan,
     ],
 )
 def test_what_is_not_a_tradeoff_function_is_refused(bad):
@@ -165,11 +165,11 @@ def test_profile_round_trip(curve):
 @pytest.mark.parametrize(
     "bad",
     [
-        lambda epsilon: 2.0,
-        lambda epsilon: -0.1,
+        lambda _: 2.0,
+        lambda _: -0.1,
         lambda epsilon: min(1.0, epsilon),
         lambda epsilon: 0.5 if epsilon < 1 else 0.0,
-        lambda epsilon: math.nan,
+        lambda _: math.nan,
     ],
 )
 def test_what_is_not_a_profile_is_refused(bad):

@@ -1,12 +1,12 @@
 """Laws that every curve obeys, whatever it is made of."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from privacy import oracles
 
 from hush.law import DiscreteGaussian, DiscreteLaplace
 from hush.privacy import (
@@ -26,8 +26,9 @@ from hush.privacy import (
     replace_one,
     shuffle,
 )
+from privacy import oracles
 
-FAST = settings(max_examples=12, deadline=None)
+FAST = settings(max_examples=6, deadline=None)
 
 
 def every_curve():
@@ -62,7 +63,7 @@ ENGINE = [
     compose(GDP(mu=0.5), Pair.laplace(scale=3.0)),
     repeat(poisson(GDP(mu=1.0), rate=0.01), times=100),
 ]
-# Minima over Rényi orders are pointwise bounds: valid, but convex only up to a few percent.
+# Minima over Rényi orders are pointwise bounds: convex only up to a few percent.
 POINTWISE = (RDP, ZCDP)
 
 
@@ -85,7 +86,7 @@ def test_delta_is_convex_in_the_ratio(curve, epsilon, step, share):
     chord = share * curve.delta_at(epsilon) + (1 - share) * curve.delta_at(
         epsilon + step
     )
-    slack = 0.05 if isinstance(curve, POINTWISE) else 1e-6
+    slack = 0.03 if isinstance(curve, POINTWISE) else 1e-6
     assert curve.delta_at(middle) <= chord * (1 + slack) + 1e-13
 
 
@@ -106,7 +107,7 @@ def test_epsilon_falls_with_delta_and_inverts_it(curve, log_delta, step):
 
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
 def test_tradeoff_is_a_tradeoff_function(curve):
-    alpha = np.linspace(0, 1, 9)
+    alpha = np.linspace(0, 1, 6)
     value = np.asarray(curve.tradeoff_at(alpha))
     assert np.all(value <= 1 - alpha + 1e-12)
     assert np.all(np.diff(value) <= 1e-12)
@@ -119,7 +120,7 @@ def test_tradeoff_is_a_tradeoff_function(curve):
 def test_renyi_rises_and_bounds_the_lower_one(curve):
     orders = [1.0, 1.5, 2.0, 4.0, 16.0, math.inf]
     value = [curve.renyi_at(order) for order in orders]
-    for before, after in zip(value[:-1], value[1:], strict=True):
+    for before, after in itertools.pairwise(value):
         assert before <= after * (1 + 1e-5) + 1e-12
     for order, top in zip(orders, value, strict=True):
         assert curve.renyi_at_lower(order) <= top * (1 + 1e-9)
@@ -282,7 +283,7 @@ def test_sampled_steps_against_brute_force(base, times):
 def test_rdp_and_zcdp_still_compose_with_the_rest():
     bound = compose(ZCDP(rho=0.05), Pair.laplace(scale=4.0))
     exact = compose(GDP(mu=math.sqrt(0.1)), Pair.laplace(scale=4.0))
-    for delta in (1e-3, 1e-6):
+    for delta in (1e-5,):
         assert bound.epsilon_at(delta) >= exact.epsilon_at_lower(delta)
         assert bound.epsilon_at(delta) <= 2.0 * exact.epsilon_at(delta)
     both = compose(RDP(lambda order: 0.05 * order), ZCDP(rho=0.05))

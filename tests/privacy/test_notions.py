@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from privacy import oracles
 from scipy import optimize
 
 from hush.errors import InvalidArgument
 from hush.privacy import GDP, RDP, ZCDP, Approx, Pure, conversion, renyi
+from privacy import oracles
 
 FAST = settings(max_examples=25, deadline=None)
 
 
-@pytest.mark.parametrize("mu", [1e-6, 0.01, 0.3, 0.499, 0.5, 1.0, 2.5, 7.0])
-@pytest.mark.parametrize("level", [0.0, 0.5, 3.0, 12.0, 18.0])
+@pytest.mark.parametrize("mu", [1e-6, 0.01, 0.499, 0.5, 1.0, 7.0])
+@pytest.mark.parametrize("level", [0.0, 3.0, 18.0])
 def test_gaussian_delta_brackets_quadrature(mu, level):
     epsilon = level * mu + mu * mu / 2
     truth = oracles.gaussian_delta(mu, epsilon)
@@ -27,8 +27,9 @@ def test_gaussian_delta_brackets_quadrature(mu, level):
     assert high - low <= 2e-12 * high
 
 
-@pytest.mark.parametrize("mu", [0.01, 1.0, 4.0])
-@pytest.mark.parametrize("delta", [0.1, 1e-5, 1e-30, 1e-86])
+@pytest.mark.parametrize(
+    ("mu", "delta"), [(0.01, 1e-5), (1.0, 0.1), (1.0, 1e-86), (4.0, 1e-30)]
+)
 def test_gaussian_epsilon_brackets_the_root(mu, delta):
     curve = GDP(mu=mu)
     low, high = curve.epsilon_at_lower(delta), curve.epsilon_at(delta)
@@ -249,7 +250,7 @@ def test_gdp_of_pure_is_the_smallest():
         lambda: ZCDP(rho=-0.1),
         lambda: GDP(mu=math.nan),
         lambda: RDP(lambda order: 1 / order),
-        lambda: RDP(lambda order: math.nan),
+        lambda: RDP(lambda _: math.nan),
         lambda: RDP(lambda order: -order),
         lambda: RDP(3.0),
         lambda: RDP.table([2.0, 1.5], [1.0, 2.0]),

@@ -6,12 +6,12 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
-from privacy import oracles
 from scipy import special
 
 from hush.errors import InvalidArgument, NoBound
 from hush.law import DiscreteGaussian, DiscreteLaplace, Finite, Geometric
 from hush.privacy import GDP, Density, Pair, Pure, Shifted
+from privacy import oracles
 
 
 def test_integer_laplace_is_randomized_response_and_the_continuous_one_is_not():

@@ -6,7 +6,6 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from privacy import oracles
 
 from hush.errors import InvalidArgument, NoBound
 from hush.privacy import (
@@ -25,6 +24,7 @@ from hush.privacy import (
     replace_one,
     shuffle,
 )
+from privacy import oracles
 
 P, Q = [0.5, 0.3, 0.2], [0.1, 0.3, 0.6]
 
@@ -187,7 +187,7 @@ def test_fixed_size_for_add_remove_keeps_directions_apart():
     assert curve.remove.delta_at(0.1) > curve.add.delta_at(0.1)
     both = fixed_size(GDP(mu=1.0), batch=10, records=100)
     assert both.remove.delta_at(0.1) == both.add.delta_at(0.1) == both.delta_at(0.1)
-    # Replace-one of a mechanism that was accounted for add/remove costs twice the shift.
+    # Replace-one of what was accounted for add/remove costs twice the shift.
     twice = fixed_size(replace_one(GDP(mu=1.0)), batch=10, records=100)
     assert twice.delta_at(0.1) > both.delta_at(0.1)
 

@@ -163,6 +163,10 @@ def above(epsilon: Floats, forward: Floats, backward: Floats) -> Atoms:
     Reference: [ZDW22] Proposition 8; connect-the-dots of [DGKKM22].
     """
     total = min(1.0, max(forward[0], backward[0]))
+    # The chord across γ = 1, where H(P||Q) at 1/γ is (H(Q||P) at γ + γ - 1)/γ.
+    small = np.exp(-epsilon[1:])
+    across = (small * (forward[1:] + backward[1:]) + 1 - small) / (1 + small)
+    total = min(total, float(across.min(initial=1.0)))
     sides, scale = [], 1.0
     for values in (forward, backward):
         values = np.minimum.accumulate(np.append(total, np.minimum(values[1:], total)))
@@ -175,19 +179,13 @@ def above(epsilon: Floats, forward: Floats, backward: Floats) -> Atoms:
     return _join(sides[0], sides[1], scale * (1 + GUARD))
 
 
-def _vertices(
-    epsilon: Floats, low: Floats, high: Floats, before: float
-) -> tuple[Floats, Floats]:
-    """Return corners of a polygon below a convex function bracketed at the knots.
-
-    `before` bounds the function from above at -epsilon[1].
-    """
+def _vertices(epsilon: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return corners of a polygon below a convex function bracketed at the knots."""
     points = [(epsilon[j], low[j]) for j in range(epsilon.size)]
-    for j in range(epsilon.size - 1):
+    for j in range(1, epsilon.size - 1):
         end = np.exp(epsilon[j + 1] - epsilon[j])
         # Chords of a convex function, drawn on beyond their ends, lie below it.
-        gap = epsilon[j] - epsilon[j - 1] if j else epsilon[1]
-        left = (low[j] - (high[j - 1] if j else before)) / -np.expm1(-gap)
+        left = (low[j] - high[j - 1]) / -np.expm1(epsilon[j - 1] - epsilon[j])
         right = 0.0
         if j + 2 < epsilon.size:
             right = (low[j + 1] - high[j + 2]) / np.expm1(
@@ -204,6 +202,14 @@ def _vertices(
     return array[:, 0], np.maximum(array[:, 1], 0.0)
 
 
+def _start(epsilon: Floats, low: Floats, high: Floats) -> float:
+    """Return the second cell's chord drawn on to ε = 0, where it lies below."""
+    if epsilon.size < 3:
+        return float(low[1])
+    fall = max((low[1] - high[2]) / np.expm1(epsilon[2] - epsilon[1]), 0.0)
+    return float(low[1] - fall * np.expm1(-epsilon[1]))
+
+
 def below(
     epsilon: Floats, forward: tuple[Floats, Floats], backward: tuple[Floats, Floats]
 ) -> Atoms:
@@ -212,13 +218,13 @@ def below(
     `forward` and `backward` are (lower, upper) at the knots `epsilon`, which rise from
     0.
     """
+    # Both sides meet at γ = 1: a value there that each side's slope supports.
     total = min(forward[0][0], backward[0][0])
+    total = min(total, _start(epsilon, *forward), _start(epsilon, *backward))
     sides = []
-    for (low, high), other in ((forward, backward[1]), (backward, forward[1])):
+    for low, high in (forward, backward):
         low = np.minimum.accumulate(np.append(total, np.minimum(low[1:], total)))
-        # H at -ε in terms of the reversed pair: e^-ε H(Q||P) + 1 - e^-ε.
-        before = np.exp(-epsilon[1]) * other[1] - np.expm1(-epsilon[1])
-        knots, corners = _vertices(epsilon, low, high, before)
+        knots, corners = _vertices(epsilon, low, high)
         fall = (high[-2] - low[-1]) / -np.expm1(epsilon[-2] - epsilon[-1])
         if corners[-1] > 0 and fall > 0:
             # Beyond the last knot only the last chord and zero bound it from below.

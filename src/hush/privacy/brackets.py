@@ -119,7 +119,8 @@ def _both(
     try:
         low, high = first()
         lower, upper = float(low), float(high)
-        if upper - lower <= _SHARP * upper or copies > _LATTICE_COPIES:
+        sharp = math.isfinite(upper) and upper - lower <= _SHARP * upper
+        if sharp or copies > _LATTICE_COPIES:
             return lower, upper
     except NoBound:
         pass

@@ -41,7 +41,7 @@ def _limits(target: Curve) -> tuple[Floats, Floats]:
 
 
 def _over_profile(curve: Curve, epsilon: Floats, allowed: Floats) -> float:
-    """Return the largest δ relative to what is allowed: any other target is a profile."""
+    """Return the largest δ relative to what a general target allows."""
     asked = np.asarray(curve.delta_at(epsilon))
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.nanmax(np.where(asked > 0, asked / allowed, 0.0)))

@@ -13,7 +13,6 @@ from hush.privacy.pure import Pure
 from hush.privacy.rdp import RDP
 from hush.privacy.zcdp import ZCDP
 
-
 Counts = dict[Curve, int]
 
 

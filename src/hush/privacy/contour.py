@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hush.privacy.contour_build import LOG_PRECISION, Exhausted, prepare
+from hush.privacy.contour_build import LOG_OUTSIDE, Exhausted, prepare
 from hush.privacy.contour_line import TINY, Contour
 from hush.privacy.loss_law import ROUNDING, Bracket
 from hush.privacy.saddle import Components, Sketch, checked
@@ -63,7 +63,7 @@ def epsilon_bracket(components: Components, delta: ArrayLike) -> Bracket:
 
 def _log_drop(components: Components, log_value: float) -> float:
     count = math.fsum(float(times) for _, times in components)
-    return min(log_value, 0.0) + LOG_PRECISION - math.log(count)
+    return min(log_value, 0.0) + LOG_OUTSIDE - math.log(count)
 
 
 def _infinite(components: Components) -> tuple[float, float]:
@@ -98,13 +98,13 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
     known = _constant(components, epsilon)
     if known is not None:
         return known
-    sketch = Sketch.of(components, -80.0)
+    sketch = Sketch.of(components, _log_drop(components, -40.0))
     if sketch.cumulants(0.0)[2] == 0.0:
         low, high = _infinite(components)
         gap = -math.expm1(min(epsilon - _top(components), 0.0))
         return low, min(1.0, (high + gap) * (1 + 1e-12) + 1e-14)
     c, log_value = sketch.at_epsilon(epsilon)
-    if _log_drop(components, log_value) < -80.0:
+    if log_value < -40.0 or log_value > -20.0:
         sketch = Sketch.of(components, _log_drop(components, log_value))
         c, log_value = sketch.at_epsilon(epsilon)
     try:

@@ -12,6 +12,9 @@ from hush.privacy.tilt import tilted
 
 # Everything that is cut off is asked to be below this, relative to the answer.
 LOG_PRECISION = -32.0
+# Mass outside the window is added to delta whole. Where tails are heavy a wide window
+# costs dearly, and this is already far below what shows in epsilon.
+LOG_OUTSIDE = -20.0
 _MOST_NODES = 1 << 16
 _MOST_WORK = 1 << 22  # nodes times points
 
@@ -32,8 +35,7 @@ def prepare(
     step = 2 * math.pi / width
     times = [float(count) for _, count in components]
     count_all = math.fsum(times)
-    log_drop = min(log_value, 0.0) + LOG_PRECISION - math.log(count_all)
-    log_drop -= math.log1p(abs(c)) + 2
+    log_drop = sketch.log_drop  # the laws the sketch has seen, and no more
     log_masses = sketch.log_masses(c)
     decays = [
         law.decay(c, float(mass), log_drop)
@@ -149,6 +151,9 @@ def alias_window(
     lefts = [s for s in c - offsets if s > floor]
     lefts += [floor + (c - floor) * part for part in (0.0, 0.3, 0.6)]
     rights = [s for s in c + offsets if s < ceiling]
+    if c > 0:
+        # Heavy tails leave little room to the right of the tilt.
+        rights += [c * part for part in (1.05, 1.15, 1.3, 1.6, 2.0)]
     if c < 0:
         rights += [c * part for part in (0.0, 0.3, 0.6)]
     best_left = min((width(s), s) for s in lefts)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hush.privacy.atoms import Atoms, above
 from hush.privacy.rounding import ULP, Floats
 
 Renyi = Callable[[Floats], Floats]
@@ -126,6 +127,20 @@ def _search(
         plane = shifts[rows, j][:, None]
         reach, spread = reach / 2.5, spread / 2.5
     return best
+
+
+def hull(renyi: Renyi, *, smooth: bool) -> Atoms:
+    """Return a pair above the convex hull of the bound.
+
+    True profiles are convex in e^ε, but the best order at each ε need not give a convex
+    bound: chords between good points are sound as well, and better.
+    """
+    top = min(classical_epsilon(renyi, ORDERS, 1e-9), 500.0)
+    knots = (
+        np.append(0.0, np.geomspace(1e-3 * top, top, 60)) if top > 0 else np.zeros(1)
+    )
+    values = delta(renyi, ORDERS, knots, smooth=smooth)
+    return above(knots, values, values)
 
 
 def classical_epsilon(renyi: Renyi, orders: Floats, delta: float) -> float:

@@ -217,6 +217,11 @@ class Curve(ABC):
 
     # -- finite pairs on either side ---------------------------------------------
 
+    @property
+    def _coarse(self) -> int:
+        """Every how many knots a pair for composition takes one."""
+        return 1
+
     @cached_property
     def _knots(self) -> Floats:
         return duality.knots(self.delta_at)
@@ -245,7 +250,11 @@ class Curve(ABC):
         """Return dominating loss laws, remove and add, for composition."""
         from hush.privacy import laws
 
-        return laws.both(self.atoms_above)
+        if self._coarse == 1:
+            return laws.both(self.atoms_above)
+        knots = np.append(self._knots[:: self._coarse], self._knots[-1])
+        forward, backward = (self.profile(each, knots)[1] for each in BOTH)
+        return laws.both(above(knots, np.asarray(forward), np.asarray(backward)))
 
     def components_lower(self) -> "tuple[Components, Components]":
         """Return dominated loss laws, remove and add, for lower bounds."""

@@ -73,7 +73,8 @@ def enumerate_losses(components: "Components") -> Enumeration | None:
             sums = np.add.outer(losses, each).ravel()
             joint = np.multiply.outer(masses, weight).ravel()
             keys, at = np.unique(np.round(sums / tolerance), return_inverse=True)
-            losses, masses = keys * tolerance, np.bincount(at, weights=joint)
+            losses = keys * tolerance
+            masses = np.bincount(at, weights=joint).astype(np.float64)
             finite *= 1.0 - law.infinite_mass
             if losses.size > _MOST:
                 return None

@@ -1,11 +1,10 @@
-"""The front door of the engines: enumeration, contour or lattice, what applies."""
+"""The front door of composition: list few atoms exactly, else ask the engines."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hush.errors import NoBound
 from hush.privacy.enumeration import enumerate_losses
 from hush.privacy.loss_law import Bracket
 
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def delta_bracket(components: "Components", epsilon: ArrayLike) -> Bracket:
-    """Bracket δ(ε) of independent losses, by the engine that applies."""
-    from hush.privacy import contour, lattice
+    """Bracket δ(ε) of independent losses."""
+    from hush.privacy import brackets
 
     if not components:
         zero = np.zeros(np.shape(epsilon))
@@ -23,23 +22,17 @@ def delta_bracket(components: "Components", epsilon: ArrayLike) -> Bracket:
     listed = enumerate_losses(components)
     if listed is not None:
         return listed.delta(epsilon)
-    try:
-        return contour.delta_bracket(components, epsilon)
-    except NoBound:
-        return lattice.delta_bracket(components, epsilon)
+    return brackets.delta_bracket(components, epsilon)
 
 
 def epsilon_bracket(components: "Components", delta: float) -> tuple[float, float]:
-    """Bracket the smallest ε >= 0 with this δ, by the engine that applies."""
-    from hush.privacy import contour, lattice
+    """Bracket the smallest ε >= 0 with this δ."""
+    from hush.privacy import brackets
 
-    if not components:
+    if not components or delta >= 1:
         return 0.0, 0.0
     listed = enumerate_losses(components)
     if listed is not None:
         return listed.epsilon(delta)
-    try:
-        low, high = contour.epsilon_bracket(components, delta)
-    except NoBound:
-        low, high = lattice.epsilon_bracket(components, delta)
+    low, high = brackets.epsilon_bracket(components, delta)
     return float(low), float(high)

@@ -25,7 +25,7 @@ from hush.privacy.search import each, solve
 _POINTS = 1 << 16
 _MOST_COPIES = 10**6
 _COARSE = 1 << 10
-_LONGEST = 1 << 19
+_LONGEST = 1 << 17
 
 
 @final
@@ -108,6 +108,7 @@ def _sketch(components: Components, cut: float) -> Sketch:
         times=np.array([float(times) for _, times in components]),
         open_ended=np.isinf([law.largest_loss for law, _ in components]),
         gaussian=0.0,
+        log_drop=math.log(cut),
     )
 
 

@@ -145,11 +145,8 @@ class Loss(Curve):
         return found
 
     def _epsilon_lower(self, delta: float) -> float:
-        if delta == 0.0:
-            parts = self.parts
-            return (
-                min(curve.epsilon_at_lower(0.0) for curve, _ in parts) if parts else 0.0
-            )
+        if delta == 0.0:  # a composition reveals at least what each part does
+            return max(float(curve.epsilon_at_lower(0.0)) for curve, _ in self.parts)
         if self._copies is not None:
             return super()._epsilon_lower(delta)
         from hush.privacy import front

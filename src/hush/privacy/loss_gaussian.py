@@ -18,19 +18,23 @@ from hush.privacy.loss_law import (
     Rule,
 )
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def _mills_drop(s: Floats) -> Floats:
     """Return 1 - s m(s), m the Mills ratio: minus its derivative, to full accuracy."""
-    near = np.minimum(s, 3.0)
-    direct = 1 - near * math.sqrt(math.pi / 2) * special.erfcx(near / math.sqrt(2))
-    # m(s) = 1/(s + r), r = 1/(s + 2/(s + 3/(s + ...))): positive terms only.
-    far = np.maximum(s, 3.0)
-    r = far
-    for n in range(60, 0, -1):
-        r = far + n / r if n > 1 else 1 / r
-    return np.where(s < 3.0, direct, r / (far + r))
+    result = 1 - s * math.sqrt(math.pi / 2) * special.erfcx(s / math.sqrt(2))
+    # m(s) = 1/(s + r), r = 1/(s + 2/(s + 3/(s + ...))): positive terms only. The error
+    # after n terms is about e^(-2 s √(2n)).
+    for start, stop, terms in ((3.0, 6.0, 50), (6.0, math.inf, 16)):
+        inside = (s >= start) & (s < stop)
+        far = s[inside]
+        if far.size:
+            r = far
+            for n in range(terms, 1, -1):
+                r = far + n / r
+            result[inside] = 1 / (1 + far * r)
+    return np.asarray(result)
 
 
 def gaussian_delta(epsilon: ArrayLike, mu: float) -> Bracket:

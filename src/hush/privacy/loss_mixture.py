@@ -13,7 +13,15 @@ from functools import cached_property
 import numpy as np
 
 from hush.privacy import panels
-from hush.privacy.loss_law import ROUNDING, Decay, Direction, Floats, LossLaw, Rule
+from hush.privacy.loss_law import (
+    NO_DECAY,
+    ROUNDING,
+    Decay,
+    Direction,
+    Floats,
+    LossLaw,
+    Rule,
+)
 
 _CELLS = 256
 
@@ -208,6 +216,8 @@ class MixtureLoss(LossLaw):
         x = np.linspace(left, right, 1024)
         heights = log_density(x)
         bulk = np.flatnonzero(heights > heights.max() - 12)
+        if not bulk.size:  # out of range: claim nothing
+            return NO_DECAY
         left, right = x[max(bulk[0] - 1, 0)], x[min(bulk[-1] + 1, x.size - 1)]
         ends = np.linspace(left, right, _CELLS + 1)
         y = self.slope * ends + self.offset

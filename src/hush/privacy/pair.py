@@ -193,7 +193,7 @@ class Pair(Curve):
             top = [pair.losses[-1] for pair in self._pairs("above") if pair.losses.size]
             mass = max(pair.p_only for pair in self._pairs("above"))
             return math.inf if mass > 0 else max(0.0, *top) if top else 0.0
-        return super()._epsilon(delta)
+        return float(super()._epsilon(delta))
 
     def _renyi(self, order: float) -> float:
         if isinstance(self.p, Normal):
@@ -213,7 +213,7 @@ class Pair(Curve):
         # [M17] Proposition 6: (α e^((α-1)t) + (α-1) e^(-αt))/(2α-1) is the moment.
         t = abs(self.p.location - self.q.location) / self.p.scale
         if order == 1.0:
-            return t + math.expm1(-t)
+            return float(t + math.expm1(-t))
         first = math.log(order / (2 * order - 1)) + (order - 1) * t
         second = math.log((order - 1) / (2 * order - 1)) - order * t
         return float(np.logaddexp(first, second)) / (order - 1)

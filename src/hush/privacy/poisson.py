@@ -95,6 +95,8 @@ class Sampled(Curve):
             return super()._renyi(order)
         # Moments at whole orders are binomial sums; (α-1)D_α is convex in between, and
         # for a symmetric pair the add direction has smaller moments ([MTZ19] Thm 5).
+        if order > 256:  # sampling never adds: D_α is quasi-convex in its mixture
+            return float(self.base.renyi_at(order))
         low, high = math.floor(order), math.ceil(order)
         if low == high:
             found = self._moment(int(order)) / (order - 1) if order > 1 else self._first

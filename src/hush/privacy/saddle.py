@@ -43,6 +43,7 @@ class Sketch:
     times: Floats
     open_ended: NDArray[np.bool_]  # laws whose largest loss is a cut of the window
     gaussian: float
+    log_drop: float  # mass left out of each law
 
     @classmethod
     def of(cls, components: Components, log_drop: float) -> "Sketch":
@@ -59,6 +60,7 @@ class Sketch:
                 [math.isinf(law.largest_loss) for law, _ in components]
             ),
             gaussian=math.fsum(law.gaussian_variance * k for law, k in components),
+            log_drop=log_drop,
         )
 
     def log_masses(self, c: float) -> Floats:

@@ -47,6 +47,8 @@ def solve(
         x = x + (max(min(y, 50.0), -50.0) + (5e-12 if above else -5e-12)) / slope
         stalled = turn % 4 == 3 and math.isfinite(width) and high - low > 0.25 * width
         width = high - low if turn % 4 == 3 else width
+        if turn > 6 and math.isinf(high):
+            x = max(x, 2 * low + 1 / slope)
         if not low < x < high or stalled:
             x = (low + high) / 2 if math.isfinite(high) else 2 * low + 1 / slope
         if not math.isfinite(x) or x > 1e300:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -55,7 +56,15 @@ class ZCDP(Curve):
         if self.rho == 0 or math.isinf(self.rho):
             return low, np.full(np.shape(epsilon), 0.0 if self.rho == 0 else 1.0)
         found = conversion.delta(self._line, conversion.ORDERS, epsilon, smooth=True)
-        return low, found
+        return low, np.minimum(found, self._hull.hockey(epsilon))
+
+    @property
+    def _coarse(self) -> int:
+        return 6  # the conversion is looser than the chords
+
+    @cached_property
+    def _hull(self) -> Atoms:
+        return conversion.hull(self._line, smooth=True)
 
     def _line(self, order: Floats) -> Floats:
         return self.rho * order

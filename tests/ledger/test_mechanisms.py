@@ -33,6 +33,7 @@ PLANS = [
     (DiscreteGaussian(2), count()),
     (Laplace(0.1), mean(bounds=(0, 10), size=100, neighbors="replace-one")),
 ]
+NAMES = [f"{query.name} by {mechanism}" for mechanism, query in PLANS]
 READERS = [
     Histogram(edges=(0.0, 25.0, 50.0, 100.0), scale=1.0),
     Quantile(at=0.5, bounds=(0, 100), scale=1.0),
@@ -46,7 +47,7 @@ def ledger():
         yield opened
 
 
-@pytest.mark.parametrize(("mechanism", "query"), PLANS, ids=str)
+@pytest.mark.parametrize(("mechanism", "query"), PLANS, ids=NAMES)
 def test_the_charge_is_the_curve_of_what_ran(ledger, mechanism, query):
     release = ledger.release(mechanism, query, DATA, delta=1e-6)
     curve = (query >> mechanism).curve()
@@ -62,7 +63,7 @@ def test_the_charge_is_the_curve_of_what_ran(ledger, mechanism, query):
     assert Release.from_json(release.to_json()) == release
 
 
-@pytest.mark.parametrize(("mechanism", "query"), PLANS, ids=str)
+@pytest.mark.parametrize(("mechanism", "query"), PLANS, ids=NAMES)
 def test_the_interval_holds_the_noiseless_value(ledger, mechanism, query):
     release = ledger.release(mechanism, query, DATA)
     low, high = release.interval(1 - 1e-9)  # fails wrongly with probability 1e-9

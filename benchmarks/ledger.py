@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "ledger"))
-
-from server import database, postgres
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from hush.ledger import Budget, Ledger
 from hush.ledger.stores.sqlite import settings
 from hush.noise import integers
 from hush.privacy import Pure
+from servers import database, postgres
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.server import database, memory_disk, postgres
+from servers import database, memory_disk, postgres
 
 _counter = itertools.count()
 

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
 from hush.ledger.steps import STEPS, plant
-from ledger.server import memory_disk
 from ledger.toys import Broken, Die, Total
+from servers import memory_disk
 
 KEYS = st.sampled_from([f"k{n}" for n in range(12)])
 TENTHS = st.integers(1, 5)

@@ -11,7 +11,7 @@ from hush.ledger import Budget, Ledger
 from hush.ledger.stores import open_store
 from hush.ledger.stores.sqlite import settings
 from ledger.powerloss import Disk, crashes, trace
-from ledger.server import memory_disk
+from servers import memory_disk
 
 _ONCE = Path(__file__).with_name("once.py")
 

@@ -84,7 +84,13 @@ def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) ->
         added = records.total(records.fixed(records.column(data), lower, upper, bits))
         return added if whole else Fraction(added) / Fraction(2) ** bits
 
-    return Query("sum", exact, (int(moves) if whole else moves,), relation)
+    return Query(
+        "sum",
+        exact,
+        (int(moves) if whole else moves,),
+        relation,
+        bounds=(lower, upper),
+    )
 
 
 def _moments(
@@ -134,7 +140,7 @@ def mean(
             found = _moments(data, lower, upper, 1)[1][0]
             return middle + half * Fraction(found, n << 30)
 
-        return Query("mean", exact, (2 * half / n,), relation)
+        return Query("mean", exact, (2 * half / n,), relation, bounds=(lower, upper))
 
     def parts(data: Any) -> list[Fraction]:
         found, sums = _moments(data, lower, upper, 1)
@@ -144,7 +150,9 @@ def mean(
         ratio = float(noisy[0]) / max(float(noisy[1]), 1.0)
         return float(middle) + float(half) * min(1.0, max(-1.0, ratio))
 
-    return Query("mean", parts, (Fraction(1), Fraction(1)), relation, finish)
+    return Query(
+        "mean", parts, (Fraction(1), Fraction(1)), relation, finish, (lower, upper)
+    )
 
 
 def variance(
@@ -178,7 +186,13 @@ def variance(
             first, second = _moments(data, lower, upper, 2)[1]
             return half**2 * Fraction(n * second - first**2, (n << 30) ** 2)
 
-        return Query("variance", exact, (4 * half**2 * (n - 1) / n**2,), relation)
+        return Query(
+            "variance",
+            exact,
+            (4 * half**2 * (n - 1) / n**2,),
+            relation,
+            bounds=(lower, upper),
+        )
 
     def parts(data: Any) -> list[Fraction]:
         found, (first, second) = _moments(data, lower, upper, 2)
@@ -190,7 +204,9 @@ def variance(
         second = min(1.0, max(0.0, float(noisy[1]) / people))
         return float(half) ** 2 * max(0.0, second - first**2)
 
-    return Query("variance", parts, (Fraction(1),) * 3, relation, finish)
+    return Query(
+        "variance", parts, (Fraction(1),) * 3, relation, finish, (lower, upper)
+    )
 
 
 def proportion(

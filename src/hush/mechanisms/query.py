@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, final
 
@@ -40,10 +40,11 @@ class Query:
     """
 
     name: str
-    exact: Callable[[Any], Answer]
+    exact: Callable[[Any], Answer] = field(repr=False)
     moves: tuple[int | Fraction, ...]
     neighbors: Neighbors
-    finish: Callable[[Any], Any] | None = None
+    finish: Callable[[Any], Any] | None = field(default=None, repr=False)
+    bounds: tuple[float, float] | None = None
 
     @property
     def whole(self) -> bool:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import exact
@@ -39,7 +40,7 @@ class Case:
     def __repr__(self) -> str:
         return self.name
 
-    @property
+    @cached_property
     def curve(self):
         return self.mechanism.curve(self.sensitivity, **self.options)
 
@@ -377,7 +378,7 @@ def every_mechanism() -> list[Case]:
             _selection(exact.top_two, 2.0),
             lambda: [[0, 1, 1], [1, 1, 0]],
             strict=False,
-            points=5,
+            points=3,
         ),
         Case(
             "norm of infinity",
@@ -415,7 +416,7 @@ def every_mechanism() -> list[Case]:
             _records(0.5, unit, 4.0, replace=False),
             lambda: [[0.1], [0.1, 0.9]],
             strict=False,
-            points=5,
+            points=3,
         ),
         Case(
             "winsorized mean",
@@ -423,7 +424,7 @@ def every_mechanism() -> list[Case]:
             _records(0.25, unit, 8.0, replace=True),
             lambda: [[0.1, 0.2, 0.3], [0.9, 0.2, 0.3]],
             strict=False,
-            points=5,
+            points=3,
         ),
         Case(
             "histogram",

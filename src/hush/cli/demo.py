@@ -1,63 +1,82 @@
-"""`hush demo`: a first private release of a table made up on the spot."""
+"""`hush demo`: private answers about a made-up town, with error bars and a budget."""
 
 import json
-from fractions import Fraction
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from hush.law import DiscreteLaplace
-from hush.noise import Seeded, discrete_laplace, integers
+import hush
+from hush.errors import BudgetExceeded
+from hush.noise import Seeded, integers
 
-PEOPLE, OLDEST = 2_000, 100
-EPSILON = Fraction(1, 2)  # for each of the two answers
-
-
-def _ages() -> NDArray[np.int64]:
-    """Ages of people who do not exist, the same in every run."""
-    rolls: NDArray[np.int64] = integers(34, size=(PEOPLE, 3), source=Seeded(2024))
-    total: NDArray[np.int64] = rolls.sum(axis=1)
-    return total
+PEOPLE, VISITS = 2_000, 6_000
+REGIONS = ("north", "south", "east", "west")
 
 
-def _answers() -> list[dict[str, float | str]]:
-    """Count and total of ages, each with integer Laplace noise and its 95 % bar.
+@dataclass(frozen=True)
+class Line:
+    """One released number, its interval and, the data being made up, the truth."""
 
-    Adding or removing one person moves the count by 1 and the total of ages, clamped
-    to 0..100, by at most 100; scale = sensitivity/ε makes each answer ε-private.
-    """
-    ages = np.clip(_ages(), 0, OLDEST)
-    count_scale, total_scale = 1 / EPSILON, OLDEST / EPSILON
-    count = ages.size + discrete_laplace(count_scale)
-    total = int(ages.sum()) + discrete_laplace(total_scale)
-    count_bar = DiscreteLaplace(count_scale).quantile(0.975)
-    # For the mean both bars hold together with probability 95 % (half the risk each).
-    wide_count = DiscreteLaplace(count_scale).quantile(1 - 0.0125)
-    wide_total = DiscreteLaplace(total_scale).quantile(1 - 0.0125)
-    low = (total - wide_total) / (count + wide_count)
-    high = (total + wide_total) / (count - wide_count)
-    return [
-        {
-            "question": "How many people?",
-            "answer": float(count),
-            "low": float(count - count_bar),
-            "high": float(count + count_bar),
-            "truth": float(ages.size),
-            "epsilon": float(EPSILON),
-        },
-        {
-            "question": "Mean age?",
-            "answer": total / count,
-            "low": low,
-            "high": high,
-            "truth": float(ages.mean()),
-            "epsilon": float(EPSILON),
-        },
-    ]
+    question: str
+    answer: float
+    low: float
+    high: float
+    truth: float
+
+
+def _town() -> dict[str, Any]:
+    """Visits of people who do not exist, the same in every run."""
+    source = Seeded(2024)
+    return {
+        "person": integers(PEOPLE, size=VISITS, source=source),
+        "region": np.array(REGIONS)[integers(4, size=VISITS, source=source)],
+        "minutes": integers(31, size=(VISITS, 3), source=source).sum(axis=1),
+    }
+
+
+def _lines(answer: Any, truths: dict[str, list[float]], label: str) -> list[Line]:
+    found = []
+    ends = answer.interval(0.95)
+    for name, values in answer.values.items():
+        for i, key in enumerate(answer.query.keys):
+            where = f" ({key[0]})" if key else ""
+            low, high = ends[name][0][i], ends[name][1][i]
+            found.append(
+                Line(f"{label}{name}{where}", values[i], low, high, truths[name][i])
+            )
+    return found
+
+
+def _visit() -> tuple[list[Line], str, str]:
+    """Ask twice within the budget, and once too often."""
+    import pyarrow
+
+    town = _town()
+    data = hush.open(
+        pyarrow.table(town), unit="person", rows=10, budget=hush.Budget(epsilon=1)
+    )
+    visits = hush.count()
+    minutes = hush.mean("minutes", bounds=(0, 90))
+    whole = data.agg(visits=visits, minutes=minutes)
+    by_region = data.group_by("region", keys=REGIONS).agg(visits=visits)
+    lines = _lines(
+        whole.release(epsilon=0.5),
+        {"visits": [float(VISITS)], "minutes": [float(town["minutes"].mean())]},
+        "",
+    )
+    here = [float((town["region"] == name).sum()) for name in REGIONS]
+    lines += _lines(by_region.release(epsilon=0.4), {"visits": here}, "")
+    left = str(data.budget)
+    try:
+        whole.release(epsilon=0.5)
+        refused = ""
+    except BudgetExceeded as problem:
+        refused = str(problem)
+    return lines, left, refused
 
 
 def demo(
@@ -65,26 +84,33 @@ def demo(
         bool, typer.Option("--json", help="Print JSON instead of a table.")
     ] = False,
 ) -> None:
-    """Ask two questions of a made-up table of 2,000 people, privately."""
-    answers = _answers()
+    """Ask about 6,000 visits of 2,000 people who do not exist, privately."""
+    lines, left, refused = _visit()
     if as_json:
-        typer.echo(json.dumps({"answers": answers}))
+        shown = {"answers": [asdict(line) for line in lines]}
+        typer.echo(json.dumps({**shown, "budget": left, "refused": refused}))
         return
-    table = Table(title="Two private answers about 2,000 people who do not exist")
-    for heading in ("question", "private answer", "95 % interval", "truth", "cost (ε)"):
-        table.add_column(heading, justify="left" if heading == "question" else "right")
-    for each in answers:
+    table = Table(title="Private answers about 2,000 people who do not exist")
+    table.add_column("question")
+    for heading in ("private answer", "95 % interval", "truth"):
+        table.add_column(heading, justify="right")
+    for line in lines:
         table.add_row(
-            str(each["question"]),
-            f"{each['answer']:,.1f}",
-            f"{each['low']:,.1f} to {each['high']:,.1f}",
-            f"{each['truth']:,.1f}",
-            f"{each['epsilon']:g}",
+            line.question,
+            f"{line.answer:,.1f}",
+            f"{line.low:,.1f} to {line.high:,.1f}",
+            f"{line.truth:,.1f}",
         )
     console = Console()
     console.print(table)
     console.print(
-        f"Total cost: ε = {float(2 * EPSILON):g} for adding or removing one person. "
-        "The truth is shown only because this data is made up. The noise is real: "
-        "run it again and the answers move."
+        "Cost: ε = 0.5 for the first two answers, 0.4 for the four after them; what is "
+        "protected is one person with all their visits (add or remove), counted at "
+        "most 10 times."
+    )
+    console.print(f"Budget: {left}")
+    console.print(f"One question too many: {refused}")
+    console.print(
+        "Intervals cover the noise. The truth is shown only because this data is made "
+        "up; the noise is real, so run it again and the answers move."
     )

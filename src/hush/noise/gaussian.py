@@ -108,18 +108,13 @@ class GaussianSampler:
         """Return `count` draws by the same steps for every value."""
         if not self._low_bits:
             return self._ladder.draw(count, source)
-        result = np.empty(count, dtype=np.int64)
-        missing = np.arange(count)
-        while missing.size:
-            block = self._ladder.draw(missing.size, source)
-            rest = source.integers(missing.size, self._low_bits)
-            tests = source.words(missing.size, np.uint64) >> np.uint64(
-                64 - self._word.bits
-            )
-            kept = self._accepted(block, rest, tests, source)
-            joined = self._joined(block, rest)
-            result[missing[kept]] = joined[kept]
-            missing = missing[~kept]
+        block = self._ladder.draw(count, source)
+        rest = source.integers(count, self._low_bits)
+        tests = source.words(count, np.uint64) >> np.uint64(64 - self._word.bits)
+        kept = self._accepted(block, rest, tests, source)
+        result = self._joined(block, rest)
+        if not kept.all():  # a rejected draw starts afresh
+            result[~kept] = self.small(int(count - kept.sum()), source)
         return result
 
     @cached_property

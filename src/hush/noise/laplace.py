@@ -141,15 +141,11 @@ class GeometricSampler:
 
     def _rest(self, count: int, source: Source) -> Integers:
         """Return low digits with P(v) ∝ r^v on 0..2^low-1, by rejection."""
-        result = np.empty(count, dtype=np.int64)
-        missing = np.arange(count)
-        while missing.size:
-            rest = source.integers(missing.size, self._low_bits)
-            tests = self._tests(missing.size, source)
-            kept = self._accepted(rest, tests, source)
-            result[missing[kept]] = rest[kept]
-            missing = missing[~kept]
-        return result
+        rest = source.integers(count, self._low_bits)
+        kept = self._accepted(rest, self._tests(count, source), source)
+        if not kept.all():  # rejected digits are drawn again
+            rest[~kept] = self._rest(int(count - kept.sum()), source)
+        return rest
 
     def _tests(self, count: int, source: Source) -> NDArray[np.uint64]:
         words = source.words(count, np.uint64)

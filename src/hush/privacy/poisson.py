@@ -93,8 +93,9 @@ class Sampled(Curve):
     def _renyi(self, order: float) -> float:
         if not self.base.symmetric or math.isinf(order):
             return super()._renyi(order)
-        # Moments at whole orders are binomial sums; (α-1)D_α is convex in between, and
-        # for a symmetric pair the add direction has smaller moments ([MTZ19] Thm 5).
+        # Moments at whole orders are binomial sums; (α-1)D_α is convex in between. The
+        # add moment lies below a mixture of remove moments of the pair and its reverse
+        # (for symmetric pairs [MTZ19] Thm 5; tests/privacy/test_sampled_moments.py).
         if order > 256:  # sampling never adds: D_α is quasi-convex in its mixture
             return float(self.base.renyi_at(order))
         low, high = math.floor(order), math.ceil(order)

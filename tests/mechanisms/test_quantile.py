@@ -1,7 +1,6 @@
 """Quantiles and the winsorized mean: exact laws, speed, shared budgets, accuracy."""
 
 import math
-import time
 
 import exact
 import numpy as np
@@ -44,26 +43,22 @@ def test_the_printed_algorithm_4_costs_twice_as_much():
     )
 
 
-def test_a_million_records_take_less_than_150_ms():
+@pytest.mark.statistical
+def test_a_million_records():
+    # Ranks leave ±200 with probability below e^-90.
     data = np.random.default_rng(1).normal(size=10**6)
     mechanism = m.Quantile.for_epsilon(1, at=0.9, bounds=(-10, 10))
-    best = math.inf
-    for _ in range(5):
-        start = time.perf_counter()
-        mechanism.run(data)
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.15
+    rank = np.count_nonzero(data <= mechanism.run(data))
+    assert abs(rank - 900_000) < 200
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["laplace", "gumbel", "exponential"])
-def test_a_million_candidates_take_less_than_150_ms(kind):
+def test_a_million_candidates(kind):
+    # The best of scores a million apart is missed with probability below e^-1000.
     u = np.random.default_rng(1).normal(size=10**6) * 1e6
-    mechanism, best = m.NoisyMax(1.0, kind=kind), math.inf
-    for _ in range(5):
-        start = time.perf_counter()
-        mechanism.run(u)
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.15
+    u[123] = 1e8
+    assert m.NoisyMax(1.0, kind=kind).run(u) == 123
 
 
 @pytest.mark.statistical

@@ -158,3 +158,31 @@ def test_continuous_exponential_mechanism_fills_its_pieces():
     observed = np.array([(draws < 1).sum(), (draws >= 1).sum()])
     assert p_value(observed, weight / weight.sum() * RUNS) > FALSE_ALARM
     assert p_value(observed[::-1], weight / weight.sum() * RUNS) < FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        m.Exponential(2.0),
+        m.PermuteAndFlip(2.0),
+        m.NoisyMax(2.0, kind="laplace"),
+        m.NoisyMax(2.0, kind="gumbel"),
+        m.NoisyMax(2.0, kind="exponential"),
+    ],
+    ids=repr,
+)
+def test_the_gap_of_a_hundred_thousand_choices_stays_under_its_law(mechanism):
+    # Six standard errors: fails wrongly with probability below 1e-8 for each t.
+    n, source = 100_000, Seeded(91)
+    utilities = np.array([6.0, 5.0, 3.0, 3.0, 0.0])
+    gaps = 6.0 - np.array(
+        [utilities[mechanism.run(utilities, source=source)] for _ in range(n)]
+    )
+    law = mechanism.error.among(utilities.size)
+    for t in (0.5, 1.5, 4.0):
+        tail = float(law.tail(t))
+        assert (gaps > t).mean() <= tail + 6 * math.sqrt(tail * (1 - tail) / n)
+    # Half the noise would be seen from the other side: the law is not idle.
+    assert (gaps > 0.5).mean() >= 0.2 * float(law.tail(0.5))

@@ -150,7 +150,8 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
         partial(lattice.epsilon_bracket, components, delta),
         _copies(components),
     )
-    if upper - lower > 1e-7 * upper and rare.applies(components):
+    sharp = math.isfinite(upper) and upper - lower <= 1e-7 * upper
+    if not sharp and rare.applies(components):
         law, times = components[0]
         return rare.epsilon_bracket(law, times, delta, lower, upper)
     return lower, upper

@@ -1,7 +1,8 @@
 """The front door to tight composition: the best of the engines that apply.
 
 Closed forms first, then the contour engine, then the lattice engine where the contour's
-bracket is not sharp. Brackets are intersected: each is sound, so the result is.
+bracket is not sharp, then the rare-jump engine for what no tilt reaches. Brackets are
+intersected: each is sound, so the result is.
 """
 
 import math
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from hush import checks
 from hush.errors import NoBound
-from hush.privacy import contour, lattice
+from hush.privacy import contour, lattice, rare
 from hush.privacy.contour_line import TINY
 from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_law import Bracket, LossLaw
@@ -144,8 +145,13 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:
     if delta == 0.0:
         return _at_zero(components)
-    return _both(
+    lower, upper = _both(
         partial(contour.epsilon_bracket, components, delta),
         partial(lattice.epsilon_bracket, components, delta),
         _copies(components),
     )
+    sharp = math.isfinite(upper) and upper - lower <= 1e-7 * upper
+    if not sharp and rare.applies(components):
+        law, times = components[0]
+        return rare.epsilon_bracket(law, times, delta, lower, upper)
+    return lower, upper

@@ -24,7 +24,12 @@ class Exhausted(Exception):
 
 
 def prepare(
-    components: Components, sketch: Sketch, c: float, epsilon: float, log_value: float
+    components: Components,
+    sketch: Sketch,
+    c: float,
+    epsilon: float,
+    log_value: float,
+    most_work: int = _MOST_WORK,
 ) -> Contour:
     """Lay a contour at tilt c for answers near epsilon, of size e^log_value."""
     c = sketch.calm(c, epsilon, log_value)
@@ -38,7 +43,7 @@ def prepare(
     log_drop = sketch.log_drop  # the laws the sketch has seen, and no more
     log_masses = sketch.log_masses(c)
     goal = LOG_PRECISION - (height - c * epsilon - log_value)
-    most = max(256, min(_MOST_NODES, _MOST_WORK // sketch.loss.size))
+    most = max(256, min(_MOST_NODES, most_work // sketch.loss.size))
     decays = [NO_DECAY] * len(times)
     if sketch.gaussian < 0.1 * bend:  # else the Gaussian part does it alone
         decays = [

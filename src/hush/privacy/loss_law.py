@@ -38,9 +38,10 @@ class Rule:
     weight_error: Floats  # relative, of each weight
     missing: float = 0.0
     top: float = np.inf  # upper bound of the kept losses
-    # Σ weights - 1 = defect within mass_error, and |Σ weights (1 - e^-loss)| is at most
-    # balance_error: infinite where that identity is not to be used.
+    # Σ weights - 1 = defect within mass_error, and Σ weights (1 - e^-loss) = imbalance
+    # within balance_error: infinite where that identity is not to be used.
     defect: float = 0.0
+    imbalance: float = 0.0
     mass_error: float = 0.0
     balance_error: float = np.inf
     quadrature: Callable[[float, float], float] = field(default=lambda _a, _b: 0.0)

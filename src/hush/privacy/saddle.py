@@ -126,13 +126,16 @@ class Sketch:
             )
         return high
 
-    def at_epsilon(self, epsilon: float) -> tuple[float, float]:
+    def at_epsilon(
+        self, epsilon: float, *, positive: bool = False
+    ) -> tuple[float, float]:
         """Return the saddle and log of the saddle-point estimate there.
 
-        A positive tilt measures delta; one in (-1, 0) measures 1 - delta.
+        A positive tilt measures delta; one in (-1, 0) measures 1 - delta, which is
+        not what a part of a law can use: it asks for `positive`.
         """
         _, mean, variance = self.cumulants(0.0)
-        positive = epsilon > mean - math.sqrt(variance)
+        positive = positive or epsilon > mean - math.sqrt(variance)
 
         def place(u: float) -> float:
             return math.exp(u) if positive else -1 / (1 + math.exp(-u))

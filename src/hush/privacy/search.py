@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hush.privacy.loss_law import Bracket
+from hush.privacy.loss_law import ROUNDING, Bracket
 
 
 def each(answer: Callable[[float], tuple[float, float]], at: ArrayLike) -> Bracket:
@@ -32,7 +32,10 @@ def solve(
         if math.isnan(y):  # what cannot be told is not certified
             y = math.inf if above else -math.inf
         good = y <= 0 if above else y >= 0
-        if good and (abs(y) < 1e-11 or (above and x == 0.0)):
+        # Brackets have a width, which grows where digits run out: after a while aim
+        # further to the side, and be content with less.
+        hair = 5e-12 * 3.0 ** min(max(turn - 8, 0), 14)
+        if good and (abs(y) < max(1e-11, 3 * hair) or (above and x == 0.0)):
             return x
         if y > 0 or (not above and good):
             low = max(low, x)
@@ -41,15 +44,21 @@ def solve(
         if math.isfinite(high) and high - low <= 4e-15 * high:
             break
         seen = (last_y - y) / (x - last_x) if x != last_x else math.nan
-        slope = seen if math.isfinite(seen) and seen > 1e-3 * slope else slope
+        clear = seen > 0 and abs(last_y - y) > 1e-3 and abs(y) < 30
+        told = math.isfinite(seen) and (seen > 1e-3 * slope or clear)
+        slope = seen if told and (turn <= 8 or abs(last_y - y) > 100 * hair) else slope
         last_x, last_y = x, y
         # Newton, aimed a hair to the side that can be certified.
-        x = x + (max(min(y, 50.0), -50.0) + (5e-12 if above else -5e-12)) / slope
+        x = x + (max(min(y, 50.0), -50.0) + (hair if above else -hair)) / slope
         stalled = turn % 4 == 3 and math.isfinite(width) and high - low > 0.25 * width
         width = high - low if turn % 4 == 3 else width
         if turn > 6 and math.isinf(high):
             x = max(x, 2 * low + 1 / slope)
-        if not low < x < high or stalled:
+        if not above and low == 0.0 and math.isfinite(high):
+            # A step below one rounding is none, and must not end in halving.
+            x = min(x, high * (1 - ROUNDING * 2.0 ** min(turn + 1, 30)))
+        # Far from its answer a lower bound may be zero: halving towards it misleads.
+        if not low < x < high or (stalled and (above or low > 0)):
             x = (low + high) / 2 if math.isfinite(high) else 2 * low + 1 / slope
         if not math.isfinite(x) or x > 1e300:
             break

@@ -26,15 +26,21 @@ class _Gaussian(Protocol):
     @property
     def rate(self) -> float: ...
 
-    def log_base(self, x: Floats) -> Floats: ...
-
     def log_base_above(self, left: Floats, right: Floats, height: Floats) -> Floats: ...
 
 
 def shifted_decay(
-    law: _Gaussian, power: float, log_mass: float, left: float, right: float
+    law: _Gaussian,
+    power: float,
+    log_mass: float,
+    left: float,
+    right: float,
+    softness: float = math.inf,
 ) -> Callable[[float], float]:
-    """Return t -> log of a bound on |E e^((c+it)L)| / e^log_mass for all larger t."""
+    """Return t -> log of a bound on |E e^((c+it)L)| / e^log_mass for all larger t.
+
+    A density with a soft edge of that width grows by e^(τ²/2 softness²) more on x + iτ.
+    """
     variance = law.std**2
     ends = np.linspace(left, right, _CELLS + 1)
     odds = np.log(law.rate) - math.log1p(-law.rate) + (ends - 0.5) / variance
@@ -49,7 +55,8 @@ def shifted_decay(
             ratio * (2 * np.cos(angle) + ratio)
         )
         turn = np.arctan2(ratio * np.sin(angle), 1 + ratio * np.cos(angle))
-        lift = 0.5 * variance * _ANGLES**2
+        rise = variance * _ANGLES
+        lift = 0.5 * variance * _ANGLES**2 + 0.5 * (rise / softness) ** 2
         base = law.log_base_above(ends[:-1], ends[1:], np.zeros(_CELLS))
         best = power * (size[:, 1:] if power >= 0 else size[:, :-1])
         mass = (
@@ -58,10 +65,10 @@ def shifted_decay(
         # A vertical piece has length τ, and |ℓ| on it is largest on the real line,
         # smallest at its top.
         flat = math.log1p(-law.rate) + np.log1p(ratio)
-        sides = law.log_base(ends[[0, -1]]) + power * (
-            flat[[0, -1]] if power >= 0 else size[:, [0, -1]]
-        )
-        side = sides + (lift + np.log(variance * _ANGLES))[:, None] - log_mass
+        sides = law.log_base_above(
+            ends[[0, -1]], ends[[0, -1]], np.zeros(2)
+        ) + power * (flat[[0, -1]] if power >= 0 else size[:, [0, -1]])
+        side = sides + (lift + np.log(rise))[:, None] - log_mass
         return mass, turn[:, :-1], np.broadcast_to(side, (_ANGLES.size, 2))
 
     def log_bound(t: float) -> float:

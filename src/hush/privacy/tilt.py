@@ -132,7 +132,7 @@ def tilted(rule: Rule, c: float, reach: float) -> Tilted:
         p @ (np.abs(loss - mean) * eta + loss_error)
         + 32 * ROUNDING * (p @ np.abs(loss))
     )
-    if size.max() < 50.0:
+    if size.max() < 50.0 and log_mass > -600.0:
         w = np.exp(log_w)
         growth, back = np.exp(size), np.abs(np.expm1(-loss))
         rise = np.abs(np.expm1(size))
@@ -148,6 +148,7 @@ def tilted(rule: Rule, c: float, reach: float) -> Tilted:
         balanced_error = float(balanced) + rule.mass_error + abs(c) * rule.balance_error
         if balanced_error < error:
             excess = rule.defect + float(w @ (forward + c * backward))
+            excess += c * rule.imbalance
             error = balanced_error
         if 1 + excess > 2 * error and error / (1 + excess - error) < log_error:
             log_mass = math.log1p(excess)
@@ -159,7 +160,7 @@ def tilted(rule: Rule, c: float, reach: float) -> Tilted:
             + loss_error * (rise + np.abs(size) * growth + back)
         )
         first_error = (float(first_error) + rule.balance_error) / mass
-        balanced_mean = float(w @ (first + backward)) / mass
+        balanced_mean = (float(w @ (first + backward)) + rule.imbalance) / mass
         first_error += abs(balanced_mean) * log_error
         if first_error < mean_error:
             mean, mean_error = balanced_mean, first_error

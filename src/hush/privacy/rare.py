@@ -85,7 +85,7 @@ def epsilon_bracket(
         return lower, upper
     log_delta = math.log(delta)
     guess = _single_jump(law, times, delta)
-    for _ in range(3):
+    for turn in range(3):
         before = upper - lower
         guess = max(guess, lower, 1e-12)
         guess = min(guess, upper) if upper > 0 else guess
@@ -99,7 +99,8 @@ def epsilon_bracket(
         start = high if math.isfinite(high) else guess
         low = solve(partial(excess, 0), start, slope, above=False)
         lower, upper = max(lower, low), min(upper, high)
-        if upper - lower <= 3e-7 * upper or upper - lower > 0.5 * before:
+        stuck = turn > 0 and upper - lower > 0.5 * before
+        if upper - lower <= 3e-7 * upper or stuck:
             break
         moved = (low + high) / 2 if math.isfinite(high) else 2 * guess
         if abs(moved - guess) <= 1e-4 * guess:

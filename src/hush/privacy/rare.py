@@ -139,6 +139,8 @@ def expand(
         if error < log_value + _NEGLIGIBLE:
             break
         edge += law.std if gaussian else half
+    else:  # the term must belong to the edge that the cells start from
+        top, _ = _top(law, times, edge, softness, epsilon)
     terms.append(top)
     for _ in range(_MOST_CELLS):
         term = _try(law, times, edge, softness, epsilon, log_value)
@@ -196,12 +198,12 @@ def _top(
     epsilon: float,
 ) -> tuple[Term, float]:
     """Return the term of all outcomes with a step above the edge, and its log error."""
-    p, gain, error = outside(law, edge, softness)
-    q = p - gain
+    above = outside(law, edge, softness)
+    p, q = above.p, above.q
     # P(some step is above) - e^ε Q(the same), without cancellation.
     some_q = -math.expm1(times * math.log1p(-q)) if q < 1 else 1.0
-    more = -math.expm1(times * math.log1p(-gain / (1 - q))) * (1 - some_q)
-    slack = error * (2 + times * p)
+    more = -math.expm1(times * math.log1p(-above.gain / (1 - q))) * (1 - some_q)
+    slack = above.error * (2 + times * p)
     # (1 - e^y)_+ = 1 - e^y + (e^y - 1)_+, and the last is at most κ e^(sy), s > 1.
     cell = CellLoss(law, edge, math.inf, softness, _unit(p))
     log_drop = -80.0 - math.log(times)
@@ -223,6 +225,7 @@ def _top(
             return 0.0, more + some_q
         value = more - math.expm1(at) * some_q
         blur = slack * (more + math.expm1(at) * some_q)
+        blur += 4 * times * above.drift  # `more` moves by `times` that at most
         return value - blur, value + blur + math.exp(min(best + tilt * at, 700.0))
 
     return term, best + tilt * epsilon
@@ -246,7 +249,7 @@ def _cell(
     log_value: float,
 ) -> list[Term]:
     """Return the terms with one, two, ... steps in a cell and none above."""
-    upper, lower = (outside(law, edge, softness)[0] for edge in edges)
+    upper, lower = (outside(law, edge, softness).p for edge in edges)
     unit = _unit(upper - lower)
     cell = CellLoss(law, *edges, softness, unit)
     under = CellLoss(law, -math.inf, edges[0], softness)

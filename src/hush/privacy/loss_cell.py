@@ -121,13 +121,13 @@ class CellLoss(MixtureLoss):
         rule = super().rule(tilt, reach, log_tolerance, log_drop)
         if math.isfinite(self.left) or self.log_unit:
             return replace(rule, mass_error=math.inf, balance_error=math.inf)
-        p, gain, error = outside(self.whole, self.right, self.softness)
+        above = outside(self.whole, self.right, self.softness)
         return replace(
             rule,
-            defect=-p,
-            imbalance=-gain,
-            mass_error=rule.mass_error + p * error,
-            balance_error=rule.balance_error + p * error,
+            defect=-above.p,
+            imbalance=-above.gain,
+            mass_error=rule.mass_error + above.p * above.error,
+            balance_error=rule.balance_error + above.drift,
         )
 
     def decay(self, tilt: float, log_mass: float, log_drop: float) -> Decay:
@@ -150,17 +150,33 @@ class CellLoss(MixtureLoss):
         raise NoBound("a cell is a part of a law and has no curve; ask the whole law.")
 
 
-def outside(
-    law: SubsampledGaussianLoss, edge: float, softness: float
-) -> tuple[float, float, float]:
-    """Return P-mass, P-mass minus Q-mass and their error, of what is above an edge.
+@final
+@dataclass(frozen=True)
+class Outside:
+    """What is above a soft edge, for the direction "remove".
 
-    Guarantee: for the direction "remove"; both are within `error` times the P-mass.
+    Guarantee: p and q, its masses under P and Q, err by `error` relatively, and their
+    difference `gain` by at most `drift`.
     """
-    # x plus softness times a normal exceeds the edge.
+
+    p: float
+    q: float
+    gain: float
+    error: float
+    drift: float
+
+
+def outside(law: SubsampledGaussianLoss, edge: float, softness: float) -> Outside:
+    """Return what is above an edge: x plus softness times a normal exceeds it."""
     width = math.hypot(law.std, softness)
     far = float(special.ndtr(-edge / width))
     near = float(special.ndtr((1 - edge) / width))
-    q = law.rate
-    size = (abs(edge) + 1) / width
-    return (1 - q) * far + q * near, q * (near - far), ROUNDING * (64 + 8 * size * size)
+    rate, size = law.rate, (abs(edge) + 1) / width
+    error = ROUNDING * (64 + 8 * size * size)
+    return Outside(
+        p=(1 - rate) * far + rate * near,
+        q=far,
+        gain=rate * (near - far),
+        error=error,
+        drift=error * rate * (near + far),
+    )

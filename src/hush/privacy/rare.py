@@ -85,7 +85,7 @@ def epsilon_bracket(
         return lower, upper
     log_delta = math.log(delta)
     guess = _single_jump(law, times, delta)
-    for _ in range(3):
+    for turn in range(3):
         before = upper - lower
         guess = max(guess, lower, 1e-12)
         guess = min(guess, upper) if upper > 0 else guess
@@ -99,7 +99,8 @@ def epsilon_bracket(
         start = high if math.isfinite(high) else guess
         low = solve(partial(excess, 0), start, slope, above=False)
         lower, upper = max(lower, low), min(upper, high)
-        if upper - lower <= 3e-7 * upper or upper - lower > 0.5 * before:
+        stuck = turn > 0 and upper - lower > 0.5 * before
+        if upper - lower <= 3e-7 * upper or stuck:
             break
         moved = (low + high) / 2 if math.isfinite(high) else 2 * guess
         if abs(moved - guess) <= 1e-4 * guess:
@@ -138,6 +139,8 @@ def expand(
         if error < log_value + _NEGLIGIBLE:
             break
         edge += law.std if gaussian else half
+    else:  # the term must belong to the edge that the cells start from
+        top, _ = _top(law, times, edge, softness, epsilon)
     terms.append(top)
     for _ in range(_MOST_CELLS):
         term = _try(law, times, edge, softness, epsilon, log_value)
@@ -195,12 +198,12 @@ def _top(
     epsilon: float,
 ) -> tuple[Term, float]:
     """Return the term of all outcomes with a step above the edge, and its log error."""
-    p, gain, error = outside(law, edge, softness)
-    q = p - gain
+    above = outside(law, edge, softness)
+    p, q = above.p, above.q
     # P(some step is above) - e^ε Q(the same), without cancellation.
     some_q = -math.expm1(times * math.log1p(-q)) if q < 1 else 1.0
-    more = -math.expm1(times * math.log1p(-gain / (1 - q))) * (1 - some_q)
-    slack = error * (2 + times * p)
+    more = -math.expm1(times * math.log1p(-above.gain / (1 - q))) * (1 - some_q)
+    slack = above.error * (2 + times * p)
     # (1 - e^y)_+ = 1 - e^y + (e^y - 1)_+, and the last is at most κ e^(sy), s > 1.
     cell = CellLoss(law, edge, math.inf, softness, _unit(p))
     log_drop = -80.0 - math.log(times)
@@ -222,6 +225,7 @@ def _top(
             return 0.0, more + some_q
         value = more - math.expm1(at) * some_q
         blur = slack * (more + math.expm1(at) * some_q)
+        blur += 4 * times * above.drift  # `more` moves by `times` that at most
         return value - blur, value + blur + math.exp(min(best + tilt * at, 700.0))
 
     return term, best + tilt * epsilon
@@ -245,7 +249,7 @@ def _cell(
     log_value: float,
 ) -> list[Term]:
     """Return the terms with one, two, ... steps in a cell and none above."""
-    upper, lower = (outside(law, edge, softness)[0] for edge in edges)
+    upper, lower = (outside(law, edge, softness).p for edge in edges)
     unit = _unit(upper - lower)
     cell = CellLoss(law, *edges, softness, unit)
     under = CellLoss(law, -math.inf, edges[0], softness)

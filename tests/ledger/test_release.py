@@ -81,7 +81,8 @@ def test_the_receipt_says_what_was_paid_and_for_what(ledger):
 
 
 def test_a_release_can_be_shown(ledger):
-    rich = pytest.importorskip("rich.console")
+    from rich import console as rich
+
     release = ledger.release(Die(), Total(), [1], notes={"keys": "<b>public</b>"})
     console = rich.Console(record=True, width=200, file=io.StringIO())
     console.print(release)

@@ -163,7 +163,6 @@ def test_postgres_needs_a_server_that_syncs(server, monkeypatch):
 
 
 def test_a_server_that_is_away_is_an_error_without_an_address(monkeypatch):
-    pytest.importorskip("psycopg")
     monkeypatch.setattr("hush.ledger.stores.postgres._TRIES", 2)
     with pytest.raises(LedgerError) as refused:
         Ledger.open("postgresql://me:hunter2@/db?host=/nowhere")

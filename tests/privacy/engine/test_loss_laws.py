@@ -16,7 +16,7 @@ from privacy.engine.oracles import DIGITS, Mixture, enumerate_delta, gaussian_de
 BIASED = AtomsLoss.of([0.75, 0.25], [0.25, 0.75])
 
 
-def contains(bracket, truth, relative):
+def assert_contains(bracket, truth, relative):
     lower, upper = float(bracket[0]), float(bracket[1])
     assert lower <= truth <= upper
     assert upper - lower <= relative * truth + 1e-300
@@ -27,7 +27,7 @@ def contains(bracket, truth, relative):
 def test_gaussian_curve_matches_high_precision(mu, score):
     epsilon = mu * score + mu * mu / 2
     bracket = loss_gaussian.gaussian_delta(epsilon, mu)
-    contains(bracket, gaussian_delta(epsilon, mu), 1e-10)
+    assert_contains(bracket, gaussian_delta(epsilon, mu), 1e-10)
 
 
 @pytest.mark.parametrize("std", [0.3, 1.1, 7.0])
@@ -63,7 +63,7 @@ def test_integer_tables_are_exact():
     p, q = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 3)] * 3
     for epsilon in (-0.3, 0.0, 0.2, 0.5):
         truth = enumerate_delta([(p, q)], epsilon)
-        contains(AtomsLoss.of(p, q).delta(epsilon), truth, 1e-12)
+        assert_contains(AtomsLoss.of(p, q).delta(epsilon), truth, 1e-12)
 
 
 @pytest.mark.parametrize("direction", ["add", "remove"])
@@ -76,8 +76,8 @@ def test_sampled_tables_are_mixed_outcome_by_outcome(direction, epsilon):
     pair = (mixed, q) if direction == "remove" else (q, mixed)
     truth = enumerate_delta([pair], epsilon)
     law = AtomsLoss.of(p, q)
-    contains(law.sampled(0.125, direction).delta(epsilon), truth, 1e-12)
-    contains(SampledLoss(law, 0.125, direction).delta(epsilon), truth, 1e-10)
+    assert_contains(law.sampled(0.125, direction).delta(epsilon), truth, 1e-12)
+    assert_contains(SampledLoss(law, 0.125, direction).delta(epsilon), truth, 1e-10)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 from hush import checks
 from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
-from hush.tables import bounding, expression
+from hush.tables import bounding, engine, expression
 from hush.tables.aggregate import Aggregate
 from hush.tables.answer import Answer, Planned
 from hush.tables.statistic import Partials, Statistic, distinct
@@ -36,7 +36,7 @@ class _Lazy:
     def partials(self) -> Partials:
         with self._lock:
             if self._found is None:
-                rows = self._relation.to_pyarrow().to_pylist()
+                rows = engine.fetch(self._relation).to_pylist()
                 keyed = {tuple(row[name] for name in self._by): row for row in rows}
                 self._found = Partials(keyed)
             return self._found

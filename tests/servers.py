@@ -192,6 +192,11 @@ def spark() -> Iterator[Any]:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Interpreted, not compiled: tables of tests are tiny, and compiling takes
+        # seconds per statement.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
     }
     os.environ["JAVA_HOME"] = java_home()
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

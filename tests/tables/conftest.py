@@ -6,7 +6,6 @@ import pytest
 
 from servers import database, postgres, spark
 
-
 SPARK_CASES = 3  # per test in the fast lane: each costs Spark seconds, others a moment
 
 
@@ -38,6 +37,7 @@ class Postgres:
     name = "postgres"
 
     def __init__(self, address):
+        self.address = address
         self.connection = ibis.connect(address.replace("postgresql://", "postgres://"))
         self.made = 0
 

@@ -3,6 +3,7 @@
 from hush.tables.aggregate import Aggregate, count, mean, sum
 from hush.tables.answer import Answer, Planned
 from hush.tables.dataset import Dataset, Grouped, open_table
+from hush.tables.numbers import bins
 from hush.tables.query import Query
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Grouped",
     "Planned",
     "Query",
+    "bins",
     "count",
     "mean",
     "open_table",

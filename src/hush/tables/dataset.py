@@ -1,6 +1,6 @@
 """A data set: a source, who is protected in it, and the ledger that pays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -9,7 +9,7 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.errors import InvalidArgument, Unsupported
 from hush.ledger import Budget, Ledger
-from hush.tables import expression, select
+from hush.tables import derive, expression, join, select
 from hush.tables.aggregate import Aggregate
 from hush.tables.answer import Answer
 from hush.tables.query import Key, Query
@@ -49,6 +49,30 @@ class Dataset:
         """Keep the rows that fulfil a condition; NULL does not."""
         kept = self.table.filter(expression.truth(self.table, condition))
         return replace(self, table=kept)
+
+    def select(self, *, replacing: Iterable[str] = (), **columns: str) -> "Dataset":
+        """Add derived columns, as in speed="distance / hours"; the others stay."""
+        table = derive.derived(self.table, columns, unit=self.unit, replacing=replacing)
+        return replace(self, table=table)
+
+    def join(
+        self,
+        other: Any,
+        *,
+        on: str | Sequence[str],
+        how: str = "inner",
+        rows: int | None = None,
+    ) -> "Dataset":
+        """Join with a public table, or with another data set over the same unit.
+
+        A public table (a frame, a file, an Ibis table) has one row per value of `on`.
+        Contributions are bounded after the join, by unit; `rows` changes the bound.
+        """
+        names = (on,) if isinstance(on, str) else tuple(on)
+        table = join.joined(self, other, names, how)
+        more = f"+{other.version}" if isinstance(other, Dataset) else ""
+        bound = self.rows if rows is None or self.unit is None else _rows(rows)
+        return replace(self, table=table, version=self.version + more, rows=bound)
 
     def group_by(self, *columns: str, keys: Any) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
@@ -119,6 +143,10 @@ def _keys(columns: tuple[str, ...], keys: Any) -> tuple[Key, ...]:
     return listed
 
 
+def _rows(rows: int) -> int:
+    return checks.whole("rows", rows, at_least=1, at_most=_MOST_ROWS)
+
+
 def open_table(
     given: Any,
     *,
@@ -128,8 +156,12 @@ def open_table(
     neighbors: str | Neighbors = Neighbors.ADD_REMOVE,
     rows: int = 10,
     name: str | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> Dataset:
     """Open a table to ask about its people privately.
+
+    A CSV or JSON file has no types: its columns are texts unless `types` declares
+    them, as in types={"fare": "number", "day": "date"}.
 
     Example:
         >>> import hush, pyarrow
@@ -140,7 +172,7 @@ def open_table(
         >>> sorted(query.release(epsilon=0.5).values)
         ['fare', 'n']
     """
-    found = source(given, name)
+    found = source(given, name, types)
     if unit is not None and unit not in found.table.columns:
         known = ", ".join(sorted(found.table.columns))
         raise InvalidArgument(
@@ -159,9 +191,7 @@ def open_table(
         found.name,
         found.version,
         unit,
-        1
-        if unit is None
-        else checks.whole("rows", rows, at_least=1, at_most=_MOST_ROWS),
+        1 if unit is None else _rows(rows),
         Neighbors.of(neighbors),
         paying,
     )

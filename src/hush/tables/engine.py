@@ -4,6 +4,7 @@ Partial aggregates come back as Arrow, so that integers stay integers: pandas wo
 a column of 64-bit integers with a NULL into doubles.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,11 +29,22 @@ def fetch(relation: ir.Table) -> Any:
 def _run(relation: ir.Table) -> Any:
     backend = relation.get_backend()
     if backend.name == "pyspark":
-        found = backend.raw_sql(backend.compile(relation)).toArrow()
-        return found.cast(relation.schema().to_pyarrow())
+        return _spark(backend, relation)
     if backend.name == "polars":
         return relation.to_pyarrow(engine="streaming")
     return relation.to_pyarrow()
+
+
+def _spark(backend: Any, relation: ir.Table) -> Any:
+    backend._run_pre_execute_hooks(relation)  # shows Spark the frames in memory
+    # Spark writes the text of every error to the log, values included.
+    log = logging.getLogger("SQLQueryContextLogger")
+    before, log.disabled = log.disabled, True
+    try:
+        found = backend.raw_sql(backend.compile(relation)).toArrow()
+    finally:
+        log.disabled = before
+    return found.cast(relation.schema().to_pyarrow())
 
 
 def guarded(work: Callable[[], Result], error: Callable[[], HushError]) -> Result:

@@ -12,6 +12,7 @@ from hush.ledger import Budget, Ledger
 from hush.tables import derive, expression, join, select
 from hush.tables.aggregate import Aggregate
 from hush.tables.answer import Answer
+from hush.tables.presented import Presented
 from hush.tables.query import Key, Query
 from hush.tables.source import source
 from hush.units import Neighbors
@@ -93,12 +94,13 @@ class Dataset:
         text: str,
         epsilon: float,
         *,
-        keys: Mapping[str, Any] | None = None,
+        keys: Mapping[str, Any] | str | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
+        tables: Mapping[str, Any] | None = None,
         key: str | None = None,
-    ) -> Answer:
+    ) -> Answer | Presented:
         """Release the answer to one SELECT; see `hush.tables.select`."""
-        asked = select.query(self, text, keys=keys, bounds=bounds)
+        asked = select.statement(self, text, keys=keys, bounds=bounds, tables=tables)
         return asked.release(epsilon, key=key)
 
 

@@ -114,8 +114,12 @@ def _is_plain_timestamp(value: Any) -> bool:
 
 def backend_of(value: Any) -> str:
     """Return the name of the engine that a value lives on; of a literal nothing."""
-    tables = value.op().find(ops.Relation)
-    return tables[0].to_expr().get_backend().name if tables else ""
+    tables = [each for each in value.op().find(ops.Relation) if not _unbound(each)]
+    return str(tables[0].to_expr().get_backend().name) if tables else ""
+
+
+def _unbound(relation: Any) -> bool:
+    return bool(relation.find(ops.UnboundTable))
 
 
 def size(value: Any) -> int:

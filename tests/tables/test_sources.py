@@ -292,3 +292,18 @@ def test_types_must_be_known(tmp_path, table):
     for given in (table, written(table, tmp_path, "parquet")):
         with pytest.raises(InvalidArgument, match="types"):
             source(given, types=TYPES)
+
+
+def test_names_of_ours_are_left_out():
+    # A column `_rows` of the data would otherwise stand for a person's row count.
+    rows = {"u": [1] * 50, "_rows": [None] * 50, "_w": [2**40] * 50, "_unit": [7] * 50}
+    types = {"_rows": pyarrow.int64()}
+    table = pyarrow.table(
+        {name: pyarrow.array(each, types.get(name)) for name, each in rows.items()}
+    )
+    data = hush.open(table, unit="u", rows=2, budget=hush.Budget(epsilon=1))
+    assert data.table.columns == ("u",)
+    found = engines.fetch(data.agg(n=hush.count()).relation()).to_pylist()
+    assert found[0]["_n"] <= 2 << 20
+    with pytest.raises(InvalidArgument, match="underscore"):
+        source(pyarrow.table({"_a": [1]}))

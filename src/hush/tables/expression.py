@@ -19,7 +19,7 @@ from hush.tables.typed import Kind, Typed, column, size, tame
 
 __all__ = ["Kind", "Typed", "column", "number", "parse", "tame", "truth", "typed"]
 
-_MOST_NODES = 20_000
+_MOST_NODES = 4_000
 _RULES = (operators, functions)  # importing them is what makes the list
 
 

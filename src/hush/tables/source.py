@@ -8,7 +8,7 @@ Spark tables stay where they are.
 import itertools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import urlsplit, urlunsplit
@@ -40,8 +40,20 @@ def source(
     """Return the source for a path, a frame, a database address or an Ibis table.
 
     `types` declares the columns of a CSV or JSON file, which has none of its own:
-    "number", "date", "boolean" or "text".
+    "number", "date", "boolean" or "text". Columns whose names start with an underscore
+    are left out: such names are ours, and a column of the data must not be taken for
+    one that bounds it.
     """
+    found = _found(given, name, types)
+    ours = [each for each in found.table.columns if each.startswith("_")]
+    if not ours:
+        return found
+    if len(ours) == len(found.table.columns):
+        raise InvalidArgument("source has no column without an underscore in front.")
+    return replace(found, table=found.table.drop(*ours))
+
+
+def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Source:
     if isinstance(given, (str, os.PathLike)):
         return _address(os.fspath(given), name, types or {})
     if types:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hush.ledger import Budget, Ledger, Release
-    from hush.tables import count, mean, sum
+    from hush.tables import correlation, count, covariance, mean, std, sum, variance
     from hush.tables import open_table as open
 
 try:
@@ -16,6 +16,10 @@ except PackageNotFoundError:  # running from a source tree that is not installed
 
 # Imported when they are first used, so that `import hush` stays light.
 _HOME = {
+    "variance": "hush.tables:variance",
+    "std": "hush.tables:std",
+    "covariance": "hush.tables:covariance",
+    "correlation": "hush.tables:correlation",
     "Budget": "hush.ledger:Budget",
     "Ledger": "hush.ledger:Ledger",
     "Release": "hush.ledger:Release",
@@ -30,10 +34,14 @@ __all__ = [
     "Ledger",
     "Release",
     "__version__",
+    "correlation",
     "count",
+    "covariance",
     "mean",
     "open",
+    "std",
     "sum",
+    "variance",
 ]
 
 

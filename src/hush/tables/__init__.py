@@ -1,9 +1,11 @@
 """Private answers from tables, where the data is."""
 
 from hush.tables.aggregate import Aggregate, count, mean, sum
-from hush.tables.answer import Answer, Planned
+from hush.tables.answer import Answer
 from hush.tables.dataset import Dataset, Grouped, open_table
+from hush.tables.planned import Planned
 from hush.tables.query import Query
+from hush.tables.spread import correlation, covariance, std, variance
 
 __all__ = [
     "Aggregate",
@@ -12,8 +14,12 @@ __all__ = [
     "Grouped",
     "Planned",
     "Query",
+    "correlation",
     "count",
+    "covariance",
     "mean",
     "open_table",
+    "std",
     "sum",
+    "variance",
 ]

@@ -56,21 +56,42 @@ class Grid:
         return cls(low, max(low, math.ceil(Fraction(upper) / step)), step)
 
     @property
-    def largest(self) -> int:
-        """Largest magnitude of a row, in steps."""
-        return max(abs(self.low), abs(self.high))
+    def middle(self) -> int:
+        """Middle of the bounds, in steps."""
+        return (self.low + self.high) // 2
+
+    @property
+    def half(self) -> Fraction:
+        """Largest distance from the middle, in the column's own units."""
+        return max(self.high - self.middle, self.middle - self.low) * self.step
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The bounds, in the column's own units."""
+        return float(self.low * self.step), float(self.high * self.step)
 
     def steps(self, value: Any) -> Any:
         """Return the engine's expression for steps above `low`: 0..high - low.
 
         `value` is tame; where it is NULL the result is any number in that range.
         """
-        lower, upper = float(self.low * self.step), float(self.high * self.step)
+        lower, upper = self.ends
         # Engines turn NULL into a bound here; the caller masks those rows.
         inside = ibis.least(ibis.greatest(value, lower), upper)
         # Both bounds are multiples of the step with few bits, so the difference stays
         # in 0..top after rounding, and the scaling by a power of two is exact.
         return ((inside - lower) * float(1 / self.step) + 0.5).floor().cast("int64")
+
+    def centered(self, value: Any) -> Any:
+        """Return the engine's expression for a clamped value minus the middle."""
+        lower, upper = self.ends
+        inside = ibis.least(ibis.greatest(value, lower), upper)
+        return inside - float(self.middle * self.step)
+
+
+def only(condition: Any, value: Any) -> Any:
+    """Return the engine's number where a condition holds, and NULL elsewhere."""
+    return ibis.ifelse(condition, value, ibis.null("float64"))
 
 
 @final

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hush.ledger import Budget, Ledger, Release
-    from hush.tables import correlation, count, covariance, mean, std, sum, variance
+    from hush.tables import (
+        correlation,
+        count,
+        covariance,
+        histogram,
+        mean,
+        std,
+        sum,
+        variance,
+    )
     from hush.tables import open_table as open
 
 try:
@@ -16,6 +25,7 @@ except PackageNotFoundError:  # running from a source tree that is not installed
 
 # Imported when they are first used, so that `import hush` stays light.
 _HOME = {
+    "histogram": "hush.tables:histogram",
     "variance": "hush.tables:variance",
     "std": "hush.tables:std",
     "covariance": "hush.tables:covariance",
@@ -37,6 +47,7 @@ __all__ = [
     "correlation",
     "count",
     "covariance",
+    "histogram",
     "mean",
     "open",
     "std",

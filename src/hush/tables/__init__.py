@@ -6,6 +6,7 @@ from hush.tables.dataset import Dataset, Grouped, open_table
 from hush.tables.planned import Planned
 from hush.tables.query import Query
 from hush.tables.spread import correlation, covariance, std, variance
+from hush.tables.tally import histogram
 
 __all__ = [
     "Aggregate",
@@ -17,6 +18,7 @@ __all__ = [
     "correlation",
     "count",
     "covariance",
+    "histogram",
     "mean",
     "open_table",
     "std",

@@ -210,7 +210,7 @@ class Query:
         release = data.ledger.release(
             list(mechanisms),
             self._asked(mechanisms),
-            Fetched(self.view, self._terms),
+            Fetched(self.view, self._terms, self.readings),
             key=key,
             source=source,
             delta=delta or None,

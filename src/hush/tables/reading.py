@@ -119,10 +119,14 @@ class Sums(Reading):
 class Fetched:
     """The engine's answers to readings: fetched on demand, once, and never shown."""
 
-    def __init__(self, view: View, terms: tuple[Term, ...]) -> None:
+    def __init__(
+        self, view: View, terms: tuple[Term, ...], readings: tuple[Reading, ...] = ()
+    ) -> None:
         self._view, self._sums = view, Sums(terms)
         self._lock = threading.RLock()
         self._known: dict[Reading, Any] = {}
+        # Built now, so that what cannot be asked is refused before anything is paid.
+        self._built = {each: each.relation(view) for each in readings}
 
     def __repr__(self) -> str:
         return "data"
@@ -131,7 +135,10 @@ class Fetched:
         """Return what a reading found."""
         with self._lock:
             if reading not in self._known:
-                rows = reading.relation(self._view).to_pyarrow()
+                relation = self._built.get(reading)
+                if relation is None:
+                    relation = reading.relation(self._view)
+                rows = relation.to_pyarrow()
                 self._known[reading] = reading.collect(rows, self._view.by)
             return self._known[reading]
 

@@ -35,10 +35,10 @@ def joint(*laws):
     return found
 
 
-def neighbors(groups, size, most, moved):
+def neighbors(groups, size, most, moved, times=1):
     """Pairs of small histograms: one has `moved` units of weight more, anywhere."""
     shapes = [
-        np.array(w).reshape(groups, size)
+        times * np.array(w).reshape(groups, size)
         for w in itertools.product(range(most + 1), repeat=groups * size)
     ]
     steps = [

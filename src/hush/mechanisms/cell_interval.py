@@ -32,13 +32,13 @@ _FINE = 10_000  # lines of the sampling error have slopes that are multiples of 
 class Between(NamedTuple):
     """Cells of each group: the estimate and the ends around it; and a noisy total.
 
-    `count` is None where sampling is not covered: nothing was spent on it.
+    `total` is None where sampling is not covered: nothing was spent on it.
     """
 
     point: Integers
     low: Integers
     high: Integers
-    count: Integers | None
+    total: Integers | None
 
 
 @final
@@ -131,9 +131,7 @@ class CellInterval(Mechanism):
     @property
     def _sides(self) -> tuple[int, ...]:
         """The ends that are drawn: below a minimum there is only the edge."""
-        return tuple(
-            side for side in (-1, 1) if self._alpha != (0 if side < 0 else 1)
-        )
+        return tuple(side for side in (-1, 1) if self._alpha != (0 if side < 0 else 1))
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee for weights that move by `sensitivity` in all (ℓ1)."""
@@ -152,9 +150,9 @@ class CellInterval(Mechanism):
 
     @property
     def slack(self) -> int:
-        """How much weight beyond the quantile an end aims at; it may reach as far again.
+        """How much weight beyond the quantile an end aims at.
 
-        The larger of the two ends; sampling comes on top.
+        It may reach as far again. The larger of both ends; sampling comes on top.
         """
         return max(
             depth(self._end_scale(side), self.size, self._miss) for side in self._sides

@@ -118,101 +118,103 @@ class Cells:
 
 
 @final
-class _Pieces:
-    """Stretches of cells with the same rank error: even ones empty, odd ones one cell.
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """What is drawn: a cell of `edges` by the distance of its ranks from a target."""
 
-    Piece 2i is the stretch before the i-th non-empty cell, piece 2i+1 that cell. `near`
-    are pieces with float weights; all others, if any, are one more in the end.
+    group: Group
+    edges: tuple[int, int]
+    target: Fraction  # between 0 and the total
+    scale: Fraction
+
+    def near(self) -> tuple[int, int]:
+        """Return the first and the last stretch that a draw has to look at."""
+        reach = _REACH + math.log(self.edges[1] - self.edges[0])
+        wide = math.ceil(float(self.scale) * reach) + 1
+        middle, ranks = math.floor(self.target), self.group.ranks
+        low, high = max(middle - wide, 0), min(middle + wide, _MOST)
+        first = int(np.searchsorted(ranks, low, side="left"))
+        last = int(np.searchsorted(ranks, high, side="right"))
+        return max(first - 1, 0), min(last, ranks.size - 1)
+
+
+@final
+class _Pieces:
+    """Cells with the same rank error, in order: an empty stretch, one cell, and so on.
+
+    From the `first` to the `last` of the group's stretches; those outside are one more
+    piece in the end, the rest. With `skip`, pieces from..to-1 are left out instead.
     """
 
     def __init__(
-        self,
-        group: Group,
-        edges: tuple[int, int],
-        target: Fraction,
-        scale: Fraction,
+        self, choice: _Choice, first: int, last: int, skip: tuple[int, int] = (0, 0)
     ) -> None:
-        self.count = 2 * group.places.size + 1
-        self._group, self._edges = group, edges
-        self._scale = scale
-        # Beyond the total the order of the cells is the same as at the total itself.
-        self._target = min(max(target, Fraction(0)), Fraction(group.total))
-        self._whole = math.floor(self._target)
-        self._near, self._rest = np.empty(0, dtype=np.int64), False
-        self.chance = np.empty(0)
+        self._choice, self._stretches = choice, (first, last)
+        places, ranks = choice.group.places, choice.group.ranks[first : last + 1]
+        fences = np.empty(last - first + 2, dtype=np.int64)
+        fences[1:-1] = places[first:last]
+        fences[0] = places[first - 1] if first else choice.edges[0] - 1
+        fences[-1] = places[last] if last < places.size else choice.edges[1]
+        pieces = 2 * ranks.size - 1
+        self.starts, self.counts = np.empty((2, pieces), dtype=np.int64)
+        self.starts[0::2], self.starts[1::2] = fences[:-1] + 1, fences[1:-1]
+        self.counts[0::2], self.counts[1::2] = np.diff(fences) - 1, 1
+        self.counts[skip[0] : skip[1]] = 0
+        self._below = np.repeat(ranks, 2)[:-1]
+        self._up_to = np.repeat(ranks, 2)[1:]
+        self._rest = pieces < 2 * places.size + 1
+        self.chance = self._chance()
 
-    def _edge(self, i: Integers) -> Integers:
-        """Return the i-th non-empty cell; the edges of the domain before and after."""
-        places = self._group.places
-        if places.size == 0:
-            return np.where(i < 0, self._edges[0] - 1, self._edges[1])
-        inside = places[np.clip(i, 0, places.size - 1)]
-        inside = np.where(i < 0, self._edges[0] - 1, inside)
-        return np.where(i >= places.size, self._edges[1], inside)
-
-    def span(self, j: Integers) -> tuple[Integers, Integers]:
-        """Return the first cell of each piece, and how many cells it has."""
-        i = j // 2
-        single = j % 2 == 1
-        first = np.where(single, self._edge(i), self._edge(i - 1) + 1)
-        return first, np.where(single, 1, self._edge(i) - first)
-
-    def _error(self, j: int) -> Fraction:
-        """Return the exact rank error of one piece."""
-        low, high = (
-            int(self._group.ranks[j // 2]),
-            int(self._group.ranks[(j + 1) // 2]),
-        )
-        return max(low - self._target, self._target - high, Fraction(0))
-
-    def weigh(self, near: Integers, *, rest: bool) -> None:
-        """Give the pieces of `near` their weights, relative to the heaviest."""
-        part = self._target - self._whole
+    def _chance(self) -> NDArray[np.float64]:
+        """Return the weights relative to the heaviest, good to a few roundings."""
+        target, scale = self._choice.target, self._choice.scale
+        whole = math.floor(target)
+        part = target - whole
         # Times the denominator small errors are whole, so each is rounded relatively.
         top, bottom = float(part.numerator), float(part.denominator)
-        ranks = self._group.ranks
-        above = (ranks[near // 2] - self._whole) * bottom - top
-        below = top - (ranks[(near + 1) // 2] - self._whole) * bottom
-        error = np.maximum(np.maximum(above, below), 0.0)
-        counts = self.span(near)[1]
+        error = np.maximum(
+            (self._below - whole) * bottom - top, top - (self._up_to - whole) * bottom
+        )
+        np.maximum(error, 0.0, out=error)
         with np.errstate(divide="ignore"):
-            log = np.log(counts) - error * float(1 / (self._scale * part.denominator))
-        self._near, self._rest = near, rest
-        self.chance = np.exp(log - log.max())
-        if rest:
-            self.chance = np.append(self.chance, 0.0)
-
-    def window(self, reach: float) -> Integers:
-        """Return the pieces with a rank error of at most `reach` scales."""
-        ranks = self._group.ranks
-        wide = math.ceil(self._scale * Fraction(reach)) + 1
-        low, high = max(self._whole - wide, 0), min(self._whole + wide, _MOST)
-        first = int(np.searchsorted(ranks, low, side="left"))
-        last = int(np.searchsorted(ranks, high, side="right"))
-        return np.arange(max(2 * first - 2, 0), min(2 * last + 1, self.count))
-
-    def far(self, near: Integers) -> Integers:
-        """Return the pieces that are not near."""
-        after = np.arange(near[-1] + 1, self.count)
-        return np.concatenate([np.arange(near[0]), after])
+            log = np.log(self.counts) - error * float(1 / (scale * part.denominator))
+        chance = np.exp(log - log.max())
+        return np.append(chance, 0.0) if self._rest else chance
 
     def total(self, start: int, stop: int, digits: int) -> tuple[int, int]:
         """Return integers around 10^digits times the sum of a range of weights."""
-        asked = self._near[start:stop]
-        if self._rest and start <= self._near.size < stop:
-            asked = np.concatenate([asked, self.far(self._near)])
-        unit, low, high = 10**digits, 0, 0
-        for piece, count in zip(asked, self.span(asked)[1], strict=True):
+        choice, unit, low, high = self._choice, 10**digits, 0, 0
+        for piece in range(start, min(stop, self.counts.size)):
+            count = int(self.counts[piece])
             if count:
-                ratio = self._error(int(piece)) / self._scale
-                least, most = exp_bracket(ratio, digits)
-                low += math.floor(int(count) * least * unit)
-                high += math.ceil(int(count) * most * unit)
+                error = max(
+                    int(self._below[piece]) - choice.target,
+                    choice.target - int(self._up_to[piece]),
+                    Fraction(0),
+                )
+                least, most = exp_bracket(error / choice.scale, digits)
+                low += math.floor(count * least * unit)
+                high += math.ceil(count * most * unit)
+        if self._rest and start <= self.counts.size < stop:
+            rest = self.rest()
+            more = rest.total(0, rest.counts.size, digits)
+            low, high = low + more[0], high + more[1]
         return low, high
 
+    def rest(self) -> "_Pieces":
+        """Return all pieces but these."""
+        first, last = self._stretches
+        everything = (0, self._choice.group.places.size)
+        return _Pieces(self._choice, *everything, skip=(2 * first, 2 * last + 1))
+
     def draw(self, source: Source) -> int:
-        """Return the place of a piece in `chance`."""
-        return int(SoftmaxSampler(self).draw(1, source)[0])
+        """Return a cell."""
+        piece = int(SoftmaxSampler(self).draw(1, source)[0])
+        if piece == self.counts.size:
+            return self.rest().draw(source)
+        within = int(self.counts[piece])
+        offset = int(integers(within, source=source)) if within > 1 else 0
+        return int(self.starts[piece]) + offset
 
 
 def draw(
@@ -227,13 +229,7 @@ def draw(
     Guarantee: the law is exact. Only the pieces near the target are looked at unless
     the draw falls beyond them, which has probability below e^-80.
     """
-    pieces = _Pieces(group, edges, target, scale)
-    asked = pieces.window(_REACH + math.log(edges[1] - edges[0]))
-    pieces.weigh(asked, rest=asked.size < pieces.count)
-    chosen = pieces.draw(source)
-    if chosen == asked.size:
-        asked = pieces.far(asked)
-        pieces.weigh(asked, rest=False)
-        chosen = pieces.draw(source)
-    first, count = pieces.span(asked[chosen : chosen + 1])
-    return int(first[0]) + int(integers(int(count[0]), source=source))
+    # Beyond the ends the errors of all cells grow by the same amount: the same law.
+    inside = min(max(target, Fraction(0)), Fraction(group.total))
+    choice = _Choice(group, edges, inside, scale)
+    return _Pieces(choice, *choice.near()).draw(source)

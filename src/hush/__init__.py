@@ -25,18 +25,25 @@ except PackageNotFoundError:  # running from a source tree that is not installed
 
 # Imported when they are first used, so that `import hush` stays light.
 _HOME = {
-    "histogram": "hush.tables:histogram",
-    "variance": "hush.tables:variance",
-    "std": "hush.tables:std",
-    "covariance": "hush.tables:covariance",
-    "correlation": "hush.tables:correlation",
     "Budget": "hush.ledger:Budget",
     "Ledger": "hush.ledger:Ledger",
     "Release": "hush.ledger:Release",
+    "correlation": "hush.tables:correlation",
     "count": "hush.tables:count",
+    "covariance": "hush.tables:covariance",
+    "histogram": "hush.tables:histogram",
+    "max": "hush.tables:max",
     "mean": "hush.tables:mean",
+    "median": "hush.tables:median",
+    "min": "hush.tables:min",
+    "mode": "hush.tables:mode",
     "open": "hush.tables:open_table",
+    "quantile": "hush.tables:quantile",
+    "quantiles": "hush.tables:quantiles",
+    "std": "hush.tables:std",
     "sum": "hush.tables:sum",
+    "top_k": "hush.tables:top_k",
+    "variance": "hush.tables:variance",
 }
 
 __all__ = [
@@ -48,10 +55,17 @@ __all__ = [
     "count",
     "covariance",
     "histogram",
+    "max",
     "mean",
+    "median",
+    "min",
+    "mode",
     "open",
+    "quantile",
+    "quantiles",
     "std",
     "sum",
+    "top_k",
     "variance",
 ]
 

@@ -5,8 +5,9 @@ from hush.tables.answer import Answer
 from hush.tables.dataset import Dataset, Grouped, open_table
 from hush.tables.planned import Planned
 from hush.tables.query import Query
+from hush.tables.rank import max, median, min, quantile, quantiles
 from hush.tables.spread import correlation, covariance, std, variance
-from hush.tables.tally import histogram
+from hush.tables.tally import histogram, mode, top_k
 
 __all__ = [
     "Aggregate",
@@ -19,9 +20,16 @@ __all__ = [
     "count",
     "covariance",
     "histogram",
+    "max",
     "mean",
+    "median",
+    "min",
+    "mode",
     "open_table",
+    "quantile",
+    "quantiles",
     "std",
     "sum",
+    "top_k",
     "variance",
 ]

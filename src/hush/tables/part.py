@@ -22,6 +22,7 @@ from hush.units import Neighbors
 
 Key = tuple[Any, ...]
 Floats = NDArray[np.float64]
+_MANY = 1 << 10
 _FINE = 1 << 30  # sensitivities are brought down to about this many steps
 
 
@@ -56,6 +57,11 @@ class Limit:
             return self.rows * 2 * most
         apart = math.isqrt(2 * most * most - 1) + 1 if most else 0
         return self.rows * max(high - low, apart)
+
+    @property
+    def cells(self) -> int:
+        """How many groups to make room for: many, where their number is not known."""
+        return min(self.groups, _MANY)
 
     @property
     def changed(self) -> int:
@@ -99,7 +105,7 @@ class Part(ABC):
         """Return what one number's error stays within, with probability `level`."""
 
     @abstractmethod
-    def guess(self, cell: float) -> Any:
+    def guess(self, cell: float, mechanism: Mechanism) -> Any:
         """Return what a group of `cell` ordinary rows might answer: for plans only."""
 
     @abstractmethod
@@ -227,6 +233,14 @@ def _std(sensitivity: int, mu: float) -> Fraction:
     # lattice_curve charges sensitivity/√(std² - 4), a trifle more than sensitivity/std.
     wanted = math.sqrt((sensitivity / mu) ** 2 + 4) * (1 + 2.0**-40)
     return Fraction(max(wanted, 4.0))
+
+
+def epsilon_of(amount: "Amount") -> float:
+    """Return the ε of a part that only pure mechanisms answer, rounded down."""
+    if isinstance(amount, GDP):
+        raise TypeError("a pure part is given an ε")
+    found = float(amount)
+    return found if Fraction(found) <= amount else math.nextafter(found, 0.0)
 
 
 def distinct(parts: list[Part]) -> tuple[Part, ...]:

@@ -48,14 +48,20 @@ class Planned:
 
     @cached_property
     def error(self) -> dict[str, float]:
-        """Expected half-width of each aggregate in a group of `cell` rows."""
+        """Expected half-width of each aggregate in a group of `cell` rows.
+
+        Aggregates without an interval (modes, several quantiles) are left out.
+        """
         query = self.query
-        guesses = {p: np.asarray(p.guess(self.cell)) for p in query.parts}
+        pairs = zip(query.parts, self.noised, strict=True)
+        guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in pairs}
         found = {}
         for name, aggregate in query.aggregates.items():
             bars = shared_bars(query, self.noised, name, self.level)
             released = Released(guesses, bars, self.level)
-            found[name] = half_width(aggregate.answer(query.limit, released))
+            width = half_width(aggregate.answer(query.limit, released))
+            if not math.isnan(width):
+                found[name] = width
         return found
 
     def __repr__(self) -> str:
@@ -100,7 +106,7 @@ def smallest(
     }
 
     def reached(plan: Planned) -> bool:
-        return all(plan.error[name] <= most for name, most in wanted.items())
+        return all(plan.error.get(name, 0) <= most for name, most in wanted.items())
 
     best = planned(_MOST)
     if not reached(best):

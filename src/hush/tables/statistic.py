@@ -5,6 +5,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, final
 
+from hush.mechanisms.mechanism import Mechanism
 from hush.tables.bounding import UNIT, total
 from hush.tables.part import Additive, Key
 from hush.tables.reading import Fetched, Term
@@ -85,11 +86,11 @@ class Statistic(Additive):
         if self.form is Form.PRESENT:
             return weight
         grid = self.term.grid
-        raw = total(row[f"{name}_low"] or 0, row[f"{name}_high"] or 0)
+        raw = total(row, name)
         offset = grid.low - (grid.middle if self.form is Form.CENTERED else 0)
         return raw + offset * weight
 
-    def guess(self, cell: float) -> list[float]:
+    def guess(self, cell: float, mechanism: Mechanism) -> list[float]:
         """Return the sum over rows spread evenly over the bounds."""
         if self._counts or self.term is None:
             return [cell]

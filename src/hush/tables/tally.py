@@ -12,11 +12,13 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument, Unsupported
+from hush.mechanisms.cell_top import CellTop
+from hush.mechanisms.mechanism import Mechanism
 from hush.tables import expression
 from hush.tables.aggregate import Aggregate, Estimate, Released
 from hush.tables.bounding import UNIT
 from hush.tables.expression import Kind
-from hush.tables.part import Additive, Key, Limit, Needs
+from hush.tables.part import Additive, Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.reading import Fetched, Reading, View
 
 _MOST_BINS = 1 << 16
@@ -144,7 +146,7 @@ class Counts(Additive):
         group = found[self.tally].get(key, {})
         return [group.get(i, 0) for i in range(self.tally.size)]
 
-    def guess(self, cell: float) -> list[list[float]]:
+    def guess(self, cell: float, mechanism: Mechanism) -> list[list[float]]:
         """Return rows spread evenly over the cells."""
         return [[cell / self.tally.size] * self.tally.size]
 
@@ -180,6 +182,107 @@ def _several(limit: Limit, cells: int) -> Limit:
     """Return the limit where every group is cut into cells: a person may be in any."""
     # `groups` decides whether two people can be apart; `Counts.shape` counts the cells.
     return replace(limit, groups=max(limit.groups, 2)) if cells > 1 else limit
+
+
+@final
+@dataclass(frozen=True)
+class Heaviest(Part):
+    """The most frequent public values of each group, chosen privately."""
+
+    limit: Limit
+    tally: Tally
+    count: int
+
+    @property
+    def name(self) -> str:
+        """What is chosen."""
+        return f"top {self.count} of {self.tally.text}"
+
+    @property
+    def reading(self) -> Reading:
+        """Its own relation."""
+        return self.tally
+
+    def sensitivity(self, norm: int) -> int:
+        """Return the ℓ1 distance of neighbors over all groups and values."""
+        return UNIT * _several(self.limit, 2).reach(0, 1, norm=1)
+
+    def mechanism(self, amount: Amount) -> Mechanism:
+        """Return the choice that spends an ε."""
+        return CellTop.for_epsilon(
+            epsilon_of(amount), self.sensitivity(1), count=self.count
+        )
+
+    def exact(self, found: Fetched, keys: tuple[Key, ...]) -> Any:
+        """Return the weight of every value, a row per group."""
+        groups = (found[self.tally].get(key, {}) for key in keys)
+        size = self.tally.size
+        rows = [[group.get(i, 0) for i in range(size)] for group in groups]
+        return np.array(rows, dtype=np.int64).reshape(len(keys), size)
+
+    def read(self, answer: Any) -> Any:
+        """Return the chosen values."""
+        values = np.empty(self.tally.size, dtype=object)
+        values[:] = self.tally.cells
+        return values[np.asarray(answer)]
+
+    def bar(self, mechanism: Mechanism, level: float) -> float:
+        """Return how many rows the choice may be short of the best, at a level."""
+        gap = mechanism.error.among(self.tally.size)
+        return float(gap.quantile(level)) / UNIT
+
+    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+        """Return the first values."""
+        return self.read([list(range(self.count))])
+
+    def words(self) -> str:
+        """Say how far one person can move it."""
+        return f"counts move by at most {self.sensitivity(1) / UNIT:g} rows."
+
+
+@final
+@dataclass(frozen=True)
+class Top(Aggregate):
+    """The most frequent of public values, best first; `count` None is the mode."""
+
+    expression: str
+    values: tuple[Any, ...]
+    count: int | None
+
+    def _part(self, limit: Limit) -> Heaviest:
+        tally = Tally(self.expression, self.values, bins=False)
+        return Heaviest(limit, tally, self.count or 1)
+
+    def needs(self, limit: Limit) -> Needs:
+        """One choice."""
+        return ((self._part(limit), 1.0),)
+
+    def answer(self, limit: Limit, released: Released) -> Estimate:
+        """Return values: a mode is one, the top are a list."""
+        value, _ = released[self._part(limit)]
+        return Estimate(value[:, 0] if self.count is None else value, None, None)
+
+
+def mode(expression: str, values: Any) -> Top:
+    """Return the most frequent of public `values`.
+
+    Example:
+        >>> mode("colour", values=["red", "blue"]).count is None
+        True
+    """
+    return Top(expression, candidates(values), None)
+
+
+def top_k(expression: str, k: int, values: Any) -> Top:
+    """Return the k most frequent of public `values`, best first.
+
+    Example:
+        >>> top_k("colour", 2, values=["red", "blue", "green"]).count
+        2
+    """
+    found = candidates(values)
+    checks.whole("k", k, at_least=1, at_most=len(found))
+    return Top(expression, found, k)
 
 
 def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Histogram:

@@ -24,7 +24,8 @@ Key = tuple[Any, ...]
 class View:
     """The rows a query is about: its table, its groups and its bounded weights."""
 
-    table: ir.Table
+    table: ir.Table  # the rows that may be in a group
+    whole: ir.Table  # all rows, of which keys are found
     unit: str | None
     rows: int
     by: tuple[str, ...]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from hush.tables import (
         correlation,
         count,
+        count_distinct,
         covariance,
         histogram,
         mean,
@@ -30,6 +31,7 @@ _HOME = {
     "Release": "hush.ledger:Release",
     "correlation": "hush.tables:correlation",
     "count": "hush.tables:count",
+    "count_distinct": "hush.tables:count_distinct",
     "covariance": "hush.tables:covariance",
     "histogram": "hush.tables:histogram",
     "max": "hush.tables:max",
@@ -53,6 +55,7 @@ __all__ = [
     "__version__",
     "correlation",
     "count",
+    "count_distinct",
     "covariance",
     "histogram",
     "max",

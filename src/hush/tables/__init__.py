@@ -3,6 +3,7 @@
 from hush.tables.aggregate import Aggregate, count, mean, sum
 from hush.tables.answer import Answer
 from hush.tables.dataset import Dataset, Grouped, open_table
+from hush.tables.distinct import count_distinct
 from hush.tables.planned import Planned
 from hush.tables.query import Query
 from hush.tables.rank import max, median, min, quantile, quantiles
@@ -18,6 +19,7 @@ __all__ = [
     "Query",
     "correlation",
     "count",
+    "count_distinct",
     "covariance",
     "histogram",
     "max",

@@ -83,6 +83,17 @@ def _kept(table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int) 
     return joined.filter(joined["_cut"].isnull() | (mine < joined["_cut"]))
 
 
+def kept_pairs(
+    table: ir.Table, unit: str, by: tuple[str, ...], *, cap: int, salt: int = 0
+) -> ir.Table:
+    """Return the keys that each person keeps: at most `cap` rows for each of them.
+
+    Guarantee: which keys a person keeps depends on that person's keys alone.
+    """
+    by = _checked(table, unit, by, cap)
+    return _kept(table, unit, by, cap, salt)
+
+
 def kept_rows(
     table: ir.Table, unit: str, by: tuple[str, ...], *, cap: int = 100, salt: int = 0
 ) -> ir.Table:

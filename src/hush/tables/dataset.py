@@ -10,11 +10,12 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
 from hush.tables import expression, select
-from hush.tables.aggregate import Aggregate
+from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
 from hush.tables.query import Query
+from hush.tables.ranges import Seeking
 from hush.tables.source import source
 from hush.units import Neighbors
 
@@ -75,7 +76,7 @@ class Dataset:
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
         return Grouped(self, found)
 
-    def agg(self, **aggregates: Aggregate) -> Query:
+    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
         """Ask about all rows together."""
         return Grouped(self, PublicGroups()).agg(**aggregates)
 
@@ -102,19 +103,22 @@ class Grouped:
     dataset: Dataset
     groups: Groups
 
-    def agg(self, **aggregates: Aggregate) -> Query:
+    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
         """Name the aggregates to release."""
         if not aggregates:
             raise InvalidArgument("agg needs at least one aggregate, as in n=count().")
         for name, each in aggregates.items():
-            if not isinstance(each, Aggregate):
+            if not isinstance(each, (Aggregate, Unbounded)):
                 raise InvalidArgument(
                     f"{name} must be an aggregate such as hush.count(); got a "
                     f"{type(each).__name__}."
                 )
             for text in each.expressions:
                 expression.number(self.dataset.table, text)
-        return Query(self.dataset, self.groups, dict(aggregates))
+        bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
+        if len(bounded) < len(aggregates):
+            return Seeking(self.dataset, self.groups, dict(aggregates))
+        return Query(self.dataset, self.groups, bounded)
 
 
 def open_table(

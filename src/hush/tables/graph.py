@@ -149,7 +149,8 @@ class Graph:
     Example:
         >>> import hush, pyarrow
         >>> ring = pyarrow.table({"a": range(500), "b": [*range(1, 500), 0]})
-        >>> graph = open_graph(ring, ends=("a", "b"), budget=hush.Budget(epsilon=9))
+        >>> budget = hush.Budget(epsilon=9)
+        >>> graph = open_graph(ring, ends=("a", "b"), degree=2, budget=budget)
         >>> bool(abs(graph.edges(epsilon=4).values[0] - 500) < 10)
         True
         >>> graph.degrees(most=4, epsilon=4).values.shape

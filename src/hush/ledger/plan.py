@@ -86,9 +86,14 @@ class Step:
 
     def draw(self, data: Any, source: Source) -> Any:
         """Return the noisy answer: the only lines of the ledger that touch data."""
+        from hush.mechanisms.listening import declaring  # light until a draw
+
         if self._bound is not None:
-            return self._bound.run(data, source=source)
-        return self.mechanism.run(self.query(data), source=source)
+            with declaring(1):
+                return self._bound.run(data, source=source)
+        value = self.query(data)
+        with declaring(self.sensitivity):
+            return self.mechanism.run(value, source=source)
 
     def fact(self, name: str) -> Any:
         """Return what the query, or else the mechanism, says of itself."""

@@ -59,7 +59,7 @@ def epsilon_below(right: int, guesses: int, level: float) -> float:
 
     Example:
         >>> round(epsilon_below(900, 1000, level=0.95), 3)
-        2.011
+        2.021
     """
     if right <= 0:
         return 0.0

@@ -130,7 +130,10 @@ def _test(
         table = best.reader.read(_drawn(draw, best.pair, side))
         made.append((*best.event.guess(table, side), side))
         guesses = np.concatenate([each[0] for each in made])
-        if betting and best.event.point.p_value(guesses, best.event.stake) <= 1 - level:
+        event = best.event
+        if betting and (
+            event.point.p_value(guesses, event.stake, event.sides) <= 1 - level
+        ):
             break
     scores, sides = (np.concatenate([each[i] for each in made]) for i in (1, 2))
     return guesses, scores, sides
@@ -140,9 +143,9 @@ def _found(
     best: _Trained, claim: Curve, level: float, guesses: Guesses, roc: Any, spent: int
 ) -> Audit:
     event, point = best.event, best.event.point
-    p_value = point.p_value(guesses, event.stake)
+    p_value = point.p_value(guesses, event.stake, event.sides)
     right, made = counted(guesses)
-    lower = point.epsilon_lower(guesses, event.stake, level)
+    lower = point.epsilon_lower(guesses, event.stake, level, event.sides)
     return Audit(
         verdict=Verdict.VIOLATED if p_value <= 1 - level else Verdict.NOT_REFUTED,
         claim=claim,
@@ -155,7 +158,7 @@ def _found(
         samples=len(guesses) + spent,
         guesses=made,
         right=right,
-        catches=point.caught(guesses, level),
+        catches=point.caught(guesses, level, event.sides),
         point=(point.epsilon, point.delta),
         roc=roc,
     )

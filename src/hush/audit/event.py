@@ -40,6 +40,11 @@ class Event:
         guesses = np.where(right, RIGHT, WRONG)
         return np.where(up | down, guesses, PASS).astype(np.int64)
 
+    @property
+    def sides(self) -> int:
+        """How many of the two data sets are ever guessed."""
+        return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
+
     def __str__(self) -> str:
         return self.score.words(self.low, self.high)
 
@@ -60,7 +65,7 @@ def _rates(values: Floats, side: NDArray[np.bool_], cuts: Floats) -> Any:
     return [np.append(each, 0.0) for each in found]
 
 
-def _standard(point: Point, right: Any, wrong: Any) -> Any:
+def _standard(point: Point, right: Any, wrong: Any, sides: Any) -> Any:
     """Return how many standard errors one run is worth at these rates.
 
     Right guesses count a little more than they should: among events that are equally
@@ -70,7 +75,7 @@ def _standard(point: Point, right: Any, wrong: Any) -> Any:
         chance = min(point.chance, 1 - 1e-12)
         return (right - chance) / np.sqrt(chance * (1 - chance))
     rate = np.exp(point.epsilon)
-    gain = (1 + _HOPE) * right - rate * wrong - point.delta
+    gain = (1 + _HOPE) * right - rate * wrong - sides * point.delta / 2
     worth = gain / np.sqrt(right + rate**2 * wrong)
     if point.kind == "binomial":
         return worth
@@ -83,7 +88,7 @@ def _best(score: Score, values: Floats, side: NDArray[np.bool_], point: Point) -
     up1, up0, down1, down0 = _rates(values, side, cuts)
     if point.kind == "accuracy":
         # Everybody is guessed: neighbor from the cut on, data below it.
-        worth = _standard(point, (up1 + 1 - up0) / 2, None)
+        worth = _standard(point, (up1 + 1 - up0) / 2, None, 2)
         at = int(np.argmax(worth))
         high = cuts[at] if at < len(cuts) else np.inf
         low = np.nextafter(high, -np.inf)
@@ -96,13 +101,15 @@ def _best(score: Score, values: Floats, side: NDArray[np.bool_], point: Point) -
     # better than it is by about √(2 log 1/m) standard errors.
     mass = np.minimum(right + wrong, 1.0)
     luck = np.sqrt(-2 * np.log(mass) / len(values))
-    worth = np.where(apart, _standard(point, right, wrong) - luck, -np.inf)
+    ends = np.append(np.ones(len(cuts)), 0.0)
+    sides = ends[:, None] + ends[None, :]
+    worth = _standard(point, right, wrong, sides) - luck
+    worth = np.where(apart, worth, -np.inf)
     i, j = np.unravel_index(int(np.argmax(worth)), worth.shape)
     high = cuts[i] if i < len(cuts) else np.inf
     low = cuts[j] if j < len(cuts) else -np.inf
-    stake = best_stake(
-        float(right[i, j]), float(wrong[i, j]), point.epsilon, point.delta
-    )
+    charge = float(sides[i, j]) * point.delta / 2
+    stake = best_stake(float(right[i, j]), float(wrong[i, j]), point.epsilon, charge)
     return Event(score, point, float(low), float(high), float(worth[i, j]), stake)
 
 
@@ -140,7 +147,7 @@ def _worth(event: Event, values: Floats, side: NDArray[np.bool_]) -> float:
     guesses = event.judge(values, side)
     right = float(np.mean(guesses == RIGHT))
     wrong = float(np.mean(guesses == WRONG)) + 1 / len(values)
-    return float(_standard(event.point, right, wrong))
+    return float(_standard(event.point, right, wrong, event.sides))
 
 
 def _part(table: Table, kept: NDArray[np.bool_]) -> Table:

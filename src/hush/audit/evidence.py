@@ -2,8 +2,9 @@
 
 A fair coin chooses which of two data sets is run; the auditor guesses the coin from the
 result or abstains. Under ε-privacy a guess is right with chance at most e^ε/(1 + e^ε),
-whatever came before. Under (ε, δ)-privacy X = 1[right] - e^ε·1[wrong] - δ has mean at
-most 0, so a gambler who stakes a share λ of the capital on it cannot expect to gain.
+whatever came before. Under (ε, δ)-privacy X = 1[right] - e^ε·1[wrong] - kδ/2 has mean
+at most 0, k being how many of the two data sets are ever guessed, so a gambler who
+stakes a share λ of the capital on it cannot expect to gain.
 """
 
 import math
@@ -67,14 +68,14 @@ def epsilon_below(right: int, guesses: int, level: float) -> float:
     return max(0.0, math.log(chance) - math.log1p(-chance)) if chance < 1 else 0.0
 
 
-def capital(guesses: Guesses, epsilon: float, delta: float, stake: float) -> Any:
+def capital(guesses: Guesses, epsilon: float, charge: float, stake: float) -> Any:
     """Return the logarithm of a gambler's capital at a few hundred moments.
 
     Half of it is staked at `stake`, the rest spread over fixed shares; a share that
-    could ruin the gambler is not played. For every ε and δ the capital is a
-    supermartingale under the claim, and it never grows with ε.
+    could ruin the gambler is not played. `charge` is kδ/2. For every ε and δ the
+    capital is a supermartingale under the claim, and it never grows with ε.
     """
-    worst = math.exp(epsilon) + delta
+    worst = math.exp(epsilon) + charge
     shares = np.append(_STAKES, stake)
     weights = np.append(np.full(len(_STAKES), 0.5 / len(_STAKES)), 0.5)
     fits = shares * worst < 1
@@ -86,19 +87,19 @@ def capital(guesses: Guesses, epsilon: float, delta: float, stake: float) -> Any
     counts = np.array(
         [np.cumsum(guesses == each)[moments - 1] for each in (PASS, RIGHT, WRONG)]
     )
-    gains = np.log1p(np.outer(shares, [-delta, 1 - delta, -worst]))
+    gains = np.log1p(np.outer(shares, [-charge, 1 - charge, -worst]))
     return special.logsumexp(gains @ counts, axis=0, b=weights[:, None])
 
 
-def best_stake(right: float, wrong: float, epsilon: float, delta: float) -> float:
+def best_stake(right: float, wrong: float, epsilon: float, charge: float) -> float:
     """Return the share that would have grown fastest at these rates."""
-    worst = math.exp(epsilon) + delta
+    worst = math.exp(epsilon) + charge
     shares = np.linspace(0.002, 0.98, 200) / worst
     rest = max(0.0, 1 - right - wrong)
     growth = (
-        right * np.log1p(shares * (1 - delta))
+        right * np.log1p(shares * (1 - charge))
         + wrong * np.log1p(-shares * worst)
-        + rest * np.log1p(-shares * delta)
+        + rest * np.log1p(-shares * charge)
     )
     return float(shares[int(np.argmax(growth))])
 
@@ -128,22 +129,25 @@ class Point:
             return min(1.0, (1 + self.delta) / 2)
         return 1 / (1 + math.exp(-self.epsilon))
 
-    def p_value(self, guesses: Guesses, stake: float) -> float:
+    def p_value(self, guesses: Guesses, stake: float, sides: int = 2) -> float:
         """Return a p-value; with betting it is valid at any time."""
         if self.kind == "betting":
-            top = float(np.max(capital(guesses, self.epsilon, self.delta, stake)))
+            charge = sides * self.delta / 2
+            top = float(np.max(capital(guesses, self.epsilon, charge, stake)))
             return math.exp(-max(top, 0.0))
         right, made = counted(guesses)
         return binomial(right, made, self.chance)
 
-    def epsilon_lower(self, guesses: Guesses, stake: float, level: float) -> float:
+    def epsilon_lower(
+        self, guesses: Guesses, stake: float, level: float, sides: int = 2
+    ) -> float:
         """Return an ε that is refuted at this δ (at 0, where ε = 0 was looked at)."""
         if self.kind != "betting":
             return epsilon_below(*counted(guesses), level)
         need = -math.log1p(-level)
 
         def refuted(epsilon: float) -> bool:
-            found = capital(guesses, epsilon, self.delta, stake)
+            found = capital(guesses, epsilon, sides * self.delta / 2, stake)
             return float(np.max(found)) >= need
 
         if not refuted(0.0):
@@ -154,26 +158,29 @@ class Point:
             low, high = (middle, high) if refuted(middle) else (low, middle)
         return low
 
-    def caught(self, guesses: Guesses, level: float) -> float:
+    def caught(self, guesses: Guesses, level: float, sides: int = 2) -> float:
         """Return an estimate of the ε that such an audit catches 95 times in 100."""
         made = counted(guesses)[1]
         low, high = self.epsilon, self.epsilon + 40.0
         for _ in range(50):
             middle = (low + high) / 2
-            seen = self._power(middle, made, len(guesses), 1 - level) >= _CAUGHT
+            power = self._power(middle, made, len(guesses), 1 - level, sides)
+            seen = power >= _CAUGHT
             low, high = (low, middle) if seen else (middle, high)
         return high if high < self.epsilon + 39 else math.inf
 
-    def _power(self, epsilon: float, made: int, runs: int, alpha: float) -> float:
+    def _power(
+        self, epsilon: float, made: int, runs: int, alpha: float, sides: int
+    ) -> float:
         chance = 1 / (1 + math.exp(-epsilon))
         if self.kind != "betting":
             return binomial(critical(made, self.chance, alpha), made, chance)
-        guessed = made / runs
-        wrong = max(0.0, guessed - self.delta) * (1 - chance)
+        guessed, charge = made / runs, sides * self.delta / 2
+        wrong = max(0.0, guessed - charge) * (1 - chance)
         right = guessed - wrong
-        stake = best_stake(right, wrong, self.epsilon, self.delta)
-        worst = math.exp(self.epsilon) + self.delta
-        logs = np.log1p(stake * np.array([1 - self.delta, -worst, -self.delta]))
+        stake = best_stake(right, wrong, self.epsilon, charge)
+        worst = math.exp(self.epsilon) + charge
+        logs = np.log1p(stake * np.array([1 - charge, -worst, -charge]))
         rates = np.array([right, wrong, 1 - guessed])
         mean = float(rates @ logs)
         spread = math.sqrt(max(float(rates @ logs**2) - mean**2, 1e-300))

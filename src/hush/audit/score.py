@@ -71,10 +71,11 @@ Coded = Callable[[Table], Codes]
 def _ratio(codes: Codes, side: NDArray[np.bool_], count: int) -> Floats:
     """Return the estimated log-likelihood ratio of every cell."""
     near, far = (
-        np.bincount(codes[side == each], minlength=count) + 0.5
-        for each in (True, False)
+        np.bincount(codes[side == each], minlength=count) for each in (True, False)
     )
-    found: Floats = np.log(near / near.sum()) - np.log(far / far.sum())
+    more, less = ((each + 0.5) / (each.sum() + 0.5) for each in (near, far))
+    # A cell that training never saw says nothing.
+    found: Floats = np.where(near + far > 0, np.log(more / less), 0.0)
     return found
 
 
@@ -85,8 +86,8 @@ def _looked_up(
         return ratio[np.minimum(coded(table), len(ratio) - 1)]
 
     def words(low: float, high: float) -> str:
-        near = [text(i) for i in np.argsort(-ratio)[:3] if ratio[i] >= high]
-        far = [text(i) for i in np.argsort(ratio)[:3] if ratio[i] <= low]
+        near = [text(i) for i in np.argsort(-ratio)[:3] if ratio[i] >= max(high, 1e-9)]
+        far = [text(i) for i in np.argsort(ratio)[:3] if ratio[i] <= min(low, -1e-9)]
         said = [
             f"{side} when {name} is such that {' or '.join(each)}"
             for side, each in (("neighbor", near), ("data", far))

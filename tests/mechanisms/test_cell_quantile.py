@@ -15,7 +15,8 @@ from scipy import stats
 from goodness import FALSE_ALARM, p_value
 from hush import mechanisms as m
 from hush.errors import InvalidArgument
-from hush.mechanisms import cell_interval, cell_quantile, cells
+from hush.mechanisms import cell_draw, cell_interval, cell_quantile
+from hush.mechanisms.cell_draw import Choice, Pieces
 from hush.mechanisms.cell_quantile import factor
 from hush.mechanisms.cells import Cells, Group
 from hush.noise import Seeded
@@ -44,8 +45,8 @@ def test_draws_follow_the_law(weights, target, scale, pad):
     runs, source = 4000, Seeded(61)
     edges = (-pad[0], len(weights) + pad[1])
     one = group(weights)
-    draws = [cells.draw(one, edges, target, scale, source) for _ in range(runs)]
-    observed = np.bincount(np.array(draws) + pad[0], minlength=edges[1] - edges[0])
+    draws = cell_draw.draw([Choice.of(one, edges, target, scale)] * runs, source)
+    observed = np.bincount(draws + pad[0], minlength=edges[1] - edges[0])
     expected = cell_laws.law(weights, target, scale, pad) * runs
     assert p_value(observed, expected) > FALSE_ALARM
     if sum(weights):  # the twin with half of the noise
@@ -57,8 +58,8 @@ def test_draws_follow_the_law(weights, target, scale, pad):
 def test_draws_beyond_the_window_follow_the_law_too():
     # Never reached in practice (e^-80): the pieces outside are drawn on their own.
     weights, target, scale = [40, 30, 1, 2, 0, 60, 50], Fraction(145, 2), Fraction(20)
-    choice = cells._Choice(group(weights), (0, 7), target, scale)
-    near = cells._Pieces(choice, 2, 4)
+    choice = Choice.of(group(weights), (0, 7), target, scale)
+    near = Pieces(choice, 2, 4)
     e = cell_laws.errors(weights, target)
     whole = np.exp(-e / 20).sum()
     low, high = near.total(0, near.chance.size, 30)
@@ -77,11 +78,25 @@ def test_draws_beyond_the_window_follow_the_law_too():
     assert p_value(observed, p / p.sum() * runs) < FALSE_ALARM
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("name", "value"), [("ERROR", 0.5), ("_WIDE", 0)], ids=["all ties", "one by one"]
+)
+def test_ties_and_wide_groups_follow_the_law_too(monkeypatch, name, value):
+    # Ties have probability 2^-38 or so, wide groups are rare: force both.
+    monkeypatch.setattr(cell_draw, name, value)
+    weights, target, runs = [40, 30, 1, 2, 0, 60, 50], Fraction(145, 2), 1000
+    choice = Choice.of(group(weights), (-2, 7), target, Fraction(20))
+    draws = cell_draw.draw([choice] * runs, Seeded(60))
+    expected = cell_laws.law(weights, target, 20, (2, 0)) * runs
+    assert p_value(np.bincount(draws + 2, minlength=9), expected) > FALSE_ALARM
+
+
 def test_a_window_leaves_out_almost_nothing():
     weights = np.random.default_rng(2).integers(0, 9, 3000)
     for target in (0, 1, 5000, int(weights.sum())):
-        choice = cells._Choice(group(weights), (0, 3000), Fraction(target), Fraction(5))
-        near = cells._Pieces(choice, *choice.near())
+        choice = Choice.of(group(weights), (0, 3000), Fraction(target), Fraction(5))
+        near = Pieces(choice, *choice.near())
         assert near.chance.size < 3000
         p = cell_laws.law(weights, target, 5)
         inside = np.zeros(3000)

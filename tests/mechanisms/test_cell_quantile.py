@@ -85,7 +85,7 @@ def test_draws_beyond_the_window_follow_the_law_too():
 def test_ties_and_wide_groups_follow_the_law_too(monkeypatch, name, value):
     # Ties have probability 2^-38 or so, wide groups are rare: force both.
     monkeypatch.setattr(cell_draw, name, value)
-    weights, target, runs = [40, 30, 1, 2, 0, 60, 50], Fraction(145, 2), 1000
+    weights, target, runs = [40, 30, 1, 2, 0, 60, 50], Fraction(145, 2), 400
     choice = Choice.of(group(weights), (-2, 7), target, Fraction(20))
     draws = cell_draw.draw([choice] * runs, Seeded(60))
     expected = cell_laws.law(weights, target, 20, (2, 0)) * runs
@@ -416,6 +416,20 @@ def test_the_rank_error_is_bounded_by_its_law():
             e = cell_laws.errors(full, Fraction(3, 10) * int(full.sum()))
             worst = max(worst, p[e >= t].sum())
         assert worst <= mechanism.error.tail(t) + 1e-12
+
+
+@pytest.mark.statistical
+def test_rank_errors_of_all_groups_stay_within_the_plan():
+    # The worst case: one cell holds the target, all others lie at the planned error.
+    mechanism = m.CellQuantile(0.5, 100, 50.0)
+    plan = mechanism.rank_error(0.8, groups=5)
+    half = math.floor(plan) + 1
+    groups, runs = 5, 2000
+    value = np.zeros((groups * runs, 100), dtype=np.int64)
+    value[:, 40] = 2 * half
+    found = mechanism.run(value, source=Seeded(71)).reshape(runs, groups)
+    held = np.mean(np.all(found == 40, axis=1))
+    assert 0.8 - deviations(0.8, runs) <= held <= 0.85 + deviations(0.8, runs)
 
 
 def test_the_top_of_each_group_by_enumeration():

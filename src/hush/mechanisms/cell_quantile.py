@@ -140,6 +140,15 @@ class CellQuantile(Mechanism):
         """
         return Exponential(self.scale).error.among(self.size)
 
+    def rank_error(self, level: float = 0.95, groups: int = 1) -> float:
+        """Return the weight that the rank errors of all groups stay within.
+
+        Guarantee: with probability at least `level`, whatever the data.
+        """
+        checks.real("level", level, above=0, below=1)
+        several = checks.whole("groups", groups, at_least=1) * len(self._levels)
+        return self.error.quantile(1 - (1 - level) / several)
+
     def run(self, value: Any, *, source: Source = SECURE) -> NDArray[np.int64]:
         """Return a cell for each group; of several levels, a row of cells for each.
 

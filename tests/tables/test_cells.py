@@ -71,7 +71,11 @@ def oracle(rows, axis, cap):
 POISON = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, -1e308, None, 4.0]
 
 
-@pytest.mark.parametrize("bounds", [(-3, 5), (0, 1e6), (-1e-3, 1e-3), (7, 7)], ids=str)
+@pytest.mark.parametrize(
+    "bounds",
+    [(-3, 5), (0, 1e6), (-1e-3, 1e-3), (7, 7), (0.1, 0.1 + 0.2), (1e9, 1e9 + 1)],
+    ids=str,
+)
 def test_every_engine_finds_the_same_cells(engine, bounds):
     generator = np.random.default_rng(5)
     lower, upper = bounds
@@ -87,6 +91,10 @@ def test_every_engine_finds_the_same_cells(engine, bounds):
     ]
     rows += [(100 + i, "a", x) for i, x in enumerate(POISON)]
     rows += [(None, "a", 1.0), (200, "b", float(lower)), (201, "b", float(upper))]
+    rows += [
+        (300 + i, "b", math.nextafter(x, to))
+        for i, (x, to) in enumerate(itertools.product(bounds, (-math.inf, math.inf)))
+    ]
     axis = Axis.of(bounds, 500)
     found = histograms(engine.table(arrow(rows)), axis, rows=3)
     assert np.array_equal(dense(found), oracle(rows, axis, 3))

@@ -172,6 +172,19 @@ def _sparse(scale, hits_scale):
     return pairs
 
 
+def _chances(mechanism):
+    """A key with n and n + 1 holders: named or not."""
+
+    def pairs(_):
+        named = [mechanism.chance(n) for n in range(mechanism.chances.size + 1)]
+        found = []
+        for p, q in itertools.pairwise(named):
+            found += exact.both(np.array([p, 1 - p]), np.array([q, 1 - q]))
+        return found
+
+    return pairs
+
+
 def every_mechanism() -> list[Case]:
     """Return one case or more for every public mechanism."""
     lap, gauss = exact.laplace, exact.gaussian
@@ -490,6 +503,21 @@ def every_mechanism() -> list[Case]:
             lambda: [[0, 0], [1, 0]],
             tight=True,
             grid=1,
+        ),
+        Case(
+            "keys, far threshold",
+            m.KeySelection(20.0, threshold=600, keys_per_person=3, whole=8),
+            _shift(gauss, 8, 20.0),
+            lambda: [[10**6, 10**6], [10**6 + 8, 10**6]],
+            pure=False,
+        ),
+        Case(
+            "keys, one each",
+            m.OptimalKeySelection(1.0, 0.01),
+            _chances(m.OptimalKeySelection(1.0, 0.01)),
+            lambda: [[0, 5000], [1, 5000]],
+            pure=False,
+            strict=False,
         ),
         Case(
             "count",

@@ -12,9 +12,14 @@ from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.geometric import Geometric
 from hush.mechanisms.histogram import Histogram
 from hush.mechanisms.k_norm import KNorm
+from hush.mechanisms.key_selection import KeySelection
 from hush.mechanisms.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noisy_max import NoisyMax
+from hush.mechanisms.optimal_key_selection import (
+    OptimalKeySelection,
+    choose_key_selection,
+)
 from hush.mechanisms.permute_and_flip import PermuteAndFlip
 from hush.mechanisms.quantile import Quantile
 from hush.mechanisms.queries import count, mean, proportion, sum, variance
@@ -39,9 +44,11 @@ __all__ = [
     "Geometric",
     "Histogram",
     "KNorm",
+    "KeySelection",
     "Laplace",
     "Mechanism",
     "NoisyMax",
+    "OptimalKeySelection",
     "PermuteAndFlip",
     "Quantile",
     "Query",
@@ -51,6 +58,7 @@ __all__ = [
     "TopK",
     "TreeSum",
     "WinsorizedMean",
+    "choose_key_selection",
     "count",
     "mean",
     "proportion",

@@ -3,6 +3,7 @@
 Statistical checks fail wrongly with probability 1e-9 each (binomial: 6.1 deviations).
 """
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -150,6 +151,35 @@ def test_ranges_add_up_over_groups(at):
         largest = max(largest, cell_laws.largest_range(*laws))
     assert largest <= 2 * limit + 1e-9
     assert largest > limit  # one group's range alone would be a false claim
+
+
+@pytest.mark.parametrize("at", [0.5, 0.8])
+def test_an_exchanged_person_is_two_moves(at):
+    # Replace-one: a unit leaves one cell and another enters anywhere, in two groups.
+    mechanism = m.CellQuantile(at, 3, 1.0)
+    target = mechanism._target(mechanism._levels[0])
+    limit = 2 * float(mechanism._rounds[0])
+
+    @functools.cache
+    def law(row):
+        return cell_laws.law(row, target(sum(row)), 1.0)
+
+    largest, alone = 0.0, 0.0
+    for base in itertools.product((0, 5, 10), repeat=6):
+        for out, into in itertools.permutations(range(6), 2):
+            one, other = list(base), list(base)
+            one[out] += 1
+            other[into] += 1
+            spans = [
+                cell_laws.largest_range(law(tuple(one[part])), law(tuple(other[part])))
+                for part in (slice(0, 3), slice(3, 6))
+            ]
+            largest = max(largest, sum(spans))
+            if (out < 3) == (into < 3):
+                alone = max(alone, sum(spans))
+    assert largest <= limit + 1e-9
+    assert largest > 0.95 * limit  # leaving one group for the other attains it
+    assert alone <= 2 + 1e-9  # within one group an exchange costs less
 
 
 def test_a_split_divides_the_distance():

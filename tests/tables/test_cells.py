@@ -145,6 +145,12 @@ def test_exhaustive_neighbors_of_tiny_tables(rows):
     moved = found - found[0]
     assert np.all(moved >= 0)  # what the factor of add/remove rests on
     assert 0.99 * rows * UNIT < moved.sum(axis=1).max() <= rows * UNIT
+    # The twin that forgets to bound: whole rows for everybody.
+    loose = table.mutate(_w=ibis.literal(UNIT, "int64"))
+    rows_of = cells(loose, ("c", "g"), expression.number(loose, "x"), axis)
+    twin = dense(read(rows_of.to_pyarrow(), ("c", "g"), keys, axis))
+    twin = twin.reshape(len(cases), -1)
+    assert (twin - twin[0]).sum(axis=1).max() > rows * UNIT
 
 
 def test_a_heavy_person_counts_as_their_cap(engine):

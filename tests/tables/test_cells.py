@@ -16,15 +16,7 @@ from hush.errors import InvalidArgument
 from hush.noise import Seeded
 from hush.tables import bounding, expression
 from hush.tables.bounding import UNIT
-from hush.tables.cells import (
-    MOST,
-    Axis,
-    cells,
-    fitting,
-    read,
-    read_tallies,
-    tallies,
-)
+from hush.tables.cells import MOST, Axis, cells, fitting, read
 
 KEYS = (("a",), ("b",), ("never",))
 
@@ -189,22 +181,6 @@ def test_whole_numbers_stay_whole(engine):
     mechanism = m.CellQuantile.for_epsilon(1, sensitivity=UNIT, at=0.5, size=axis.size)
     median = axis.values(mechanism.run(found, source=Seeded(1)))
     assert median[0] == 37.0
-
-
-def test_tallies_of_public_candidates(engine):
-    rows = [(1, "a", 3.0), (2, "a", 3.0), (3, "a", 4.0), (4, "b", 9.0), (5, "b", None)]
-    rows += [(6, "c", 3.0), (7, "b", 4.0), (7, "b", 4.0), (7, "a", 4.0), (7, "a", 3.0)]
-    weighted = bounding.weighted(engine.table(arrow(rows)), "u", 1)
-    found = tallies(weighted, ("g",), weighted["x"]).to_pyarrow()
-    counts = read_tallies(found, ("g",), KEYS, [4.0, 3.0, 5.0])
-    quarter = UNIT // 4
-    assert counts.tolist() == [
-        [UNIT + quarter, 2 * UNIT + quarter, 0],
-        [2 * quarter, 0, 0],
-        [0, 0, 0],
-    ]
-    with pytest.raises(InvalidArgument):
-        read_tallies(found, ("g",), KEYS, range(1 << 22))
 
 
 @settings(max_examples=60)

@@ -169,35 +169,3 @@ def _groups(
     places = {key: place for place, key in enumerate(keys)}
     lookup = np.array([places.get(key, -1) for key in listed], dtype=np.int64)
     return lookup[found] if table.num_rows else found
-
-
-def tallies(weighted: ir.Table, by: tuple[str, ...], value: Any) -> ir.Table:
-    """Return rows (by…, `_value`, `_n`): the weight of each value that has rows.
-
-    Guarantee: one person moves the `_n` of all groups and values together by no more
-    than the sum of their weights (ℓ1). Rows without a value are dropped.
-    """
-    here = weighted.mutate(_value=value)
-    here = here.filter(here["_value"].notnull())
-    return here.group_by(*by, "_value").agg(_n=here["_w"].sum().cast("int64"))
-
-
-def read_tallies(
-    table: pa.Table, by: tuple[str, ...], keys: Sequence[Key], candidates: Sequence[Any]
-) -> NDArray[np.int64]:
-    """Return the weights of public `candidates`: a row for each of the public `keys`.
-
-    Whatever has no rows weighs 0; rows of other keys and other values are dropped.
-    """
-    if len(keys) * len(candidates) > _ALL:
-        raise InvalidArgument(
-            f"keys and candidates must make at most {_ALL} pairs; got {len(keys)} and "
-            f"{len(candidates)}. List fewer candidates."
-        )
-    found = np.zeros((len(keys), len(candidates)), dtype=np.int64)
-    group = _groups(table, by, keys)
-    value = _groups(table, ("_value",), [(each,) for each in candidates])
-    known = (group >= 0) & (value >= 0)
-    weight = np.asarray(table["_n"], dtype=np.int64)
-    found[group[known], value[known]] = weight[known]
-    return found

@@ -3,6 +3,7 @@
 Statistical checks fail wrongly with probability 1e-9 each (binomial: 6.1 deviations).
 """
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -15,7 +16,8 @@ from scipy import stats
 from goodness import FALSE_ALARM, p_value
 from hush import mechanisms as m
 from hush.errors import InvalidArgument
-from hush.mechanisms import cell_interval, cell_quantile, cells
+from hush.mechanisms import cell_draw, cell_interval, cell_quantile
+from hush.mechanisms.cell_draw import Choice, Pieces
 from hush.mechanisms.cell_quantile import factor
 from hush.mechanisms.cells import Cells, Group
 from hush.noise import Seeded
@@ -44,8 +46,8 @@ def test_draws_follow_the_law(weights, target, scale, pad):
     runs, source = 4000, Seeded(61)
     edges = (-pad[0], len(weights) + pad[1])
     one = group(weights)
-    draws = [cells.draw(one, edges, target, scale, source) for _ in range(runs)]
-    observed = np.bincount(np.array(draws) + pad[0], minlength=edges[1] - edges[0])
+    draws = cell_draw.draw([Choice.of(one, edges, target, scale)] * runs, source)
+    observed = np.bincount(draws + pad[0], minlength=edges[1] - edges[0])
     expected = cell_laws.law(weights, target, scale, pad) * runs
     assert p_value(observed, expected) > FALSE_ALARM
     if sum(weights):  # the twin with half of the noise
@@ -57,8 +59,8 @@ def test_draws_follow_the_law(weights, target, scale, pad):
 def test_draws_beyond_the_window_follow_the_law_too():
     # Never reached in practice (e^-80): the pieces outside are drawn on their own.
     weights, target, scale = [40, 30, 1, 2, 0, 60, 50], Fraction(145, 2), Fraction(20)
-    choice = cells._Choice(group(weights), (0, 7), target, scale)
-    near = cells._Pieces(choice, 2, 4)
+    choice = Choice.of(group(weights), (0, 7), target, scale)
+    near = Pieces(choice, 2, 4)
     e = cell_laws.errors(weights, target)
     whole = np.exp(-e / 20).sum()
     low, high = near.total(0, near.chance.size, 30)
@@ -77,11 +79,25 @@ def test_draws_beyond_the_window_follow_the_law_too():
     assert p_value(observed, p / p.sum() * runs) < FALSE_ALARM
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("name", "value"), [("ERROR", 0.5), ("_WIDE", 0)], ids=["all ties", "one by one"]
+)
+def test_ties_and_wide_groups_follow_the_law_too(monkeypatch, name, value):
+    # Ties have probability 2^-38 or so, wide groups are rare: force both.
+    monkeypatch.setattr(cell_draw, name, value)
+    weights, target, runs = [40, 30, 1, 2, 0, 60, 50], Fraction(145, 2), 400
+    choice = Choice.of(group(weights), (-2, 7), target, Fraction(20))
+    draws = cell_draw.draw([choice] * runs, Seeded(60))
+    expected = cell_laws.law(weights, target, 20, (2, 0)) * runs
+    assert p_value(np.bincount(draws + 2, minlength=9), expected) > FALSE_ALARM
+
+
 def test_a_window_leaves_out_almost_nothing():
     weights = np.random.default_rng(2).integers(0, 9, 3000)
     for target in (0, 1, 5000, int(weights.sum())):
-        choice = cells._Choice(group(weights), (0, 3000), Fraction(target), Fraction(5))
-        near = cells._Pieces(choice, *choice.near())
+        choice = Choice.of(group(weights), (0, 3000), Fraction(target), Fraction(5))
+        near = Pieces(choice, *choice.near())
         assert near.chance.size < 3000
         p = cell_laws.law(weights, target, 5)
         inside = np.zeros(3000)
@@ -135,6 +151,35 @@ def test_ranges_add_up_over_groups(at):
         largest = max(largest, cell_laws.largest_range(*laws))
     assert largest <= 2 * limit + 1e-9
     assert largest > limit  # one group's range alone would be a false claim
+
+
+@pytest.mark.parametrize("at", [0.5, 0.8])
+def test_an_exchanged_person_is_two_moves(at):
+    # Replace-one: a unit leaves one cell and another enters anywhere, in two groups.
+    mechanism = m.CellQuantile(at, 3, 1.0)
+    target = mechanism._target(mechanism._levels[0])
+    limit = 2 * float(mechanism._rounds[0])
+
+    @functools.cache
+    def law(row):
+        return cell_laws.law(row, target(sum(row)), 1.0)
+
+    largest, alone = 0.0, 0.0
+    for base in itertools.product((0, 5, 10), repeat=6):
+        for out, into in itertools.permutations(range(6), 2):
+            one, other = list(base), list(base)
+            one[out] += 1
+            other[into] += 1
+            spans = [
+                cell_laws.largest_range(law(tuple(one[part])), law(tuple(other[part])))
+                for part in (slice(0, 3), slice(3, 6))
+            ]
+            largest = max(largest, sum(spans))
+            if (out < 3) == (into < 3):
+                alone = max(alone, sum(spans))
+    assert largest <= limit + 1e-9
+    assert largest > 0.95 * limit  # leaving one group for the other attains it
+    assert alone <= 2 + 1e-9  # within one group an exchange costs less
 
 
 def test_a_split_divides_the_distance():
@@ -401,6 +446,20 @@ def test_the_rank_error_is_bounded_by_its_law():
             e = cell_laws.errors(full, Fraction(3, 10) * int(full.sum()))
             worst = max(worst, p[e >= t].sum())
         assert worst <= mechanism.error.tail(t) + 1e-12
+
+
+@pytest.mark.statistical
+def test_rank_errors_of_all_groups_stay_within_the_plan():
+    # The worst case: one cell holds the target, all others lie at the planned error.
+    mechanism = m.CellQuantile(0.5, 100, 50.0)
+    plan = mechanism.rank_error(0.8, groups=5)
+    half = math.floor(plan) + 1
+    groups, runs = 5, 2000
+    value = np.zeros((groups * runs, 100), dtype=np.int64)
+    value[:, 40] = 2 * half
+    found = mechanism.run(value, source=Seeded(71)).reshape(runs, groups)
+    held = np.mean(np.all(found == 40, axis=1))
+    assert 0.8 - deviations(0.8, runs) <= held <= 0.85 + deviations(0.8, runs)
 
 
 def test_the_top_of_each_group_by_enumeration():

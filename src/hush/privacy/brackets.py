@@ -135,20 +135,11 @@ def _copies(components: Components) -> int:
 
 
 def _delta(components: Components, epsilon: float) -> tuple[float, float]:
-    first = partial(contour.delta_bracket, components, epsilon)
-    second = partial(lattice.delta_bracket, components, epsilon)
-    if not rare.applies(components) or epsilon <= 0:
-        return _both(first, second, _copies(components))
-    # Where a tail is too heavy for the contour, the lattice has no better tilt: ask for
-    # single jumps first. Sharp is what has the digits of log δ that an ε would have.
-    law, times = components[0]
-    lower, upper = map(float, first())
-    if upper - lower > _SHARP * upper * max(-math.log(upper), 1.0):
-        lower, upper = rare.delta_bracket(law, times, epsilon, lower, upper)
-        if upper - lower > 1e-3 * upper and times <= _LATTICE_COPIES:
-            low, high = second()
-            lower, upper = max(lower, float(low)), min(upper, float(high))
-    return min(lower, upper), upper
+    return _both(
+        partial(contour.delta_bracket, components, epsilon),
+        partial(lattice.delta_bracket, components, epsilon),
+        _copies(components),
+    )
 
 
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:

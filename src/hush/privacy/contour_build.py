@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hush.privacy import laplace_family
+from hush.privacy import hyperbolic
 from hush.privacy.contour_line import Contour
 from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_law import NO_DECAY, ROUNDING, Decay, Floats, Rule
@@ -62,7 +62,7 @@ def prepare(
     alias_mass, top = [0.0, 0.0], 0.0
     missing, log_finite = 0.0, [0.0, 0.0]
     t: Floats = step * np.arange(count + 1, dtype=np.float64)
-    family, members = laplace_family.gather(components, (c, left, right))
+    family, members = hyperbolic.gather(components, (c, left, right))
     if family is not None:
         known = family.at(c, t)
         logs, log_bound, relative = known.logs, known.log_bound, known.relative

@@ -109,28 +109,6 @@ def epsilon_bracket(
     return min(lower, upper), upper
 
 
-def delta_bracket(
-    law: LossLaw, times: int, epsilon: float, lower: float, upper: float
-) -> tuple[float, float]:
-    """Improve a bracket of delta, at an epsilon above 0.
-
-    Guarantee: as that of the given bracket.
-
-    Reference: docs/proofs/rare.md
-    """
-    if not isinstance(law, SubsampledGaussianLoss):
-        return lower, upper
-    value = times * float(law.delta(epsilon)[1])  # as if one step made it all
-    for _ in range(3):
-        value = max(min(value, upper), lower, TINY)
-        low, high = expand(law, times, epsilon, math.log(value)).delta(epsilon)
-        lower, upper = max(lower, low), min(upper, high)
-        if upper - lower <= 1e-6 * upper or upper <= 4 * value:
-            break
-        value = upper
-    return min(lower, upper), upper
-
-
 def _single_jump(law: SubsampledGaussianLoss, times: int, delta: float) -> float:
     """Guess epsilon as if one step made it all."""
     low, high = 0.0, 1e-9

@@ -1,9 +1,10 @@
-"""Many Laplace losses at once: their transforms have a closed form.
+"""Losses with hyperbolic transforms, many at once: Laplace noise and bounded range.
 
-With a = 1/scale and w = z + 1/2, E e^(zL) = e^(-a/2) (cosh wa + (a/2) sinhc wa),
-sinhc x = sinh x / x. It is even in w and entire: z = -1/2 is no pole. What is needed
-are differences of it, from z to c and from c to 0, where it is one: products of
-hyperbolic sines, which cancel nothing.
+With w = z + 1/2 and sinhc x = sinh x / x, E e^(zL) is F(w)/F(1/2) where
+F(w) = α cosh wa + β sinhc wa: (α, β) = (1, a/2) and a = 1/scale for Laplace noise,
+(0, 1) and a = span for bounded range. F is even and entire: z = -1/2 is no pole. What
+is needed are differences, from z to c and from c to 0, where the transform is one:
+products of hyperbolic sines, which cancel nothing.
 """
 
 import math
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from hush.privacy.loss_laplace import LaplaceLoss
 from hush.privacy.loss_law import ROUNDING, Floats, LossLaw
+from hush.privacy.loss_range import RangeLoss
 
 Complexes = NDArray[np.complex128]
 
@@ -25,21 +27,29 @@ _TERMS = 12
 
 @final
 @dataclass(frozen=True)
-class LaplaceFamily:
-    """Whole Laplace losses, `rates` = 1/scale, each `copies` times; both columns.
+class Hyperbolic:
+    """Losses by their `rates` a and the weights α (`ends`) and β (`body`): columns.
 
     Guarantee: every answer comes with a bound on what rounding does to it.
 
     Example:
-        >>> family = LaplaceFamily(np.array([[0.5]]), np.array([[1.0]]))
-        >>> round(float(family.log_mass(1.0)[0][0, 0]), 6)
+        >>> one = np.ones((1, 1))
+        >>> laplace = Hyperbolic(one / 2, ends=one, body=one / 4, copies=one)
+        >>> round(float(laplace.log_mass(1.0)[0][0, 0]), 6)
         0.204606
 
     Reference: proof in docs/proofs/contour.md
     """
 
     rates: Floats
+    ends: Floats
+    body: Floats
     copies: Floats
+
+    def _height(self, y: Floats) -> Floats:
+        safe = np.maximum(y, 1e-300)
+        level = np.where(y > 0, np.sinh(safe) / safe, 1.0)
+        return np.asarray(self.ends * np.cosh(y) + self.body * level)
 
     def log_mass(self, tilt: float) -> tuple[Floats, Floats]:
         """Return log E e^(tilt L) and a bound on its error, law by law."""
@@ -47,18 +57,32 @@ class LaplaceFamily:
         # The transform is one at z = 0 and, as it is even in w, at z = -1. For a < 1
         # it is above 0.9 everywhere: then log1p keeps its relative error.
         gap = tilt if tilt >= -0.5 else -1 - tilt
-        near = np.log1p(np.where(a < 1, _rise(a, gap) * np.exp(-0.5 * a), 0.0))
-        large = np.log(_height(a, y)) - 0.5 * a
+        one = self._height(0.5 * a)
+        near = np.log1p(np.where(a < 1, self._rise(gap) / one, 0.0))
+        large = np.log(self._height(y)) - np.log(one)
         rough = ROUNDING * (64 + 8 * (y + a) + 4 * np.abs(large))
         fine = np.abs(np.expm1(np.minimum(near, 1.0))) + np.abs(near)
         fine *= 128 * ROUNDING * (1 + y + a)
         return np.where(a < 1, near, large), np.where(a < 1, fine, rough)
 
+    def _rise(self, gap: float) -> Floats:
+        """Return F(1/2 + gap) - F(1/2), gap >= -1/2."""
+        a = self.rates
+        low, g = 0.5 * a + a * min(gap, 0.0), a * abs(gap)
+        high, half = low + g, np.sinh(0.5 * g)
+        small = np.minimum(g, 1.0)
+        odd = np.where(g < 1.0, small**3 * _series(small, 1, 1.0), np.sinh(g) - g)
+        # All terms are positive: sinh high - sinh low - (high - low) sinhc low.
+        spread = 2 * half * half * np.sinh(low) + odd * np.cosh(low)
+        spread = (spread + g * low * _slope(low)) / np.maximum(high, 1e-300)
+        total = self.ends * 2 * half * np.sinh(0.5 * (high + low)) + self.body * spread
+        return np.asarray(math.copysign(1.0, gap) * total)
+
     def mean(self, tilt: float) -> tuple[Floats, Floats]:
         """Return the tilted means K'(tilt) and bounds on their errors."""
         a, w = self.rates, tilt + 0.5
         y = a * abs(w)
-        value = a * (np.sinh(y) + 0.5 * a * _slope(y)) / _height(a, y)
+        value = a * (self.ends * np.sinh(y) + self.body * _slope(y)) / self._height(y)
         return math.copysign(1.0, w) * value, 64 * ROUNDING * (1 + y) * value
 
     def ratio(self, tilt: float, t: Floats) -> tuple[Floats, Floats, Floats]:
@@ -74,12 +98,12 @@ class LaplaceFamily:
         # part, each of the order in which they vanish, is x (sinhc x - sinhc y).
         fall, lift = -2 * s * s, 2 * s * c
         inner = fall * sinh, _odd_sine(u) * cosh + u * y * _slope(y)
-        scale = 0.5 * a / np.maximum(y * y + u * u, 1e-300)
-        height = _height(a, y)
-        real = fall * cosh + scale * (y * inner[0] + u * inner[1])
-        imaginary = lift * sinh + scale * (y * inner[1] - u * inner[0])
+        scale = self.body / np.maximum(y * y + u * u, 1e-300)
+        height = self._height(y)
+        real = self.ends * fall * cosh + scale * (y * inner[0] + u * inner[1])
+        imaginary = self.ends * lift * sinh + scale * (y * inner[1] - u * inner[0])
         size = theta * (sinh + np.minimum(theta, 1.0) * cosh) * (1 + y + theta)
-        error = 128 * ROUNDING * (1 + 0.5 * a) / height * size
+        error = 128 * ROUNDING * (self.ends + self.body) / height * size
         sign = math.copysign(1.0, tilt + 0.5)
         return real / height, sign * imaginary / height, error
 
@@ -143,12 +167,6 @@ class OnLine:
     each_error: Floats
 
 
-def _height(a: Floats, y: Floats) -> Floats:
-    """Return cosh y + (a/2) sinhc y."""
-    safe = np.maximum(y, 1e-300)
-    return np.asarray(np.cosh(y) + 0.5 * a * np.where(y > 0, np.sinh(safe) / safe, 1.0))
-
-
 def _series(x: Floats, first: float, sign: float) -> Floats:
     """Return Σ sign^k first(k) x^(2k)/(2k+1)!, first 1 or, where it is 2, 2k."""
     square, total = sign * x * x, np.zeros_like(x)
@@ -173,33 +191,26 @@ def _odd_sine(x: Floats) -> Floats:
     return np.where(np.abs(x) < 1.0, near, np.sin(x) - x)
 
 
-def _rise(a: Floats, gap: float) -> Floats:
-    """Return cosh x - cosh y + (a/2)(sinhc x - sinhc y), y = a/2 and x = y + a gap."""
-    low, g = 0.5 * a + a * min(gap, 0.0), a * abs(gap)
-    high, half = low + g, np.sinh(0.5 * g)
-    small = np.minimum(g, 1.0)
-    odd = np.where(g < 1.0, small**3 * _series(small, 1, 1.0), np.sinh(g) - g)
-    # All terms are positive: sinh high - sinh low - (high - low) sinhc low.
-    spread = 2 * half * half * np.sinh(low) + odd * np.cosh(low)
-    spread = (spread + g * low * _slope(low)) / np.maximum(high, 1e-300)
-    total = 2 * half * np.sinh(0.5 * (high + low)) + 0.5 * a * spread
-    return np.asarray(math.copysign(1.0, gap) * total)
+def _shape(law: LossLaw) -> tuple[float, float, float] | None:
+    """Return (a, α, β) of a whole law, where it has them."""
+    if isinstance(law, LaplaceLoss) and law.rate == 1.0:
+        return 1 / law.scale, 1.0, 0.5 / law.scale
+    if isinstance(law, RangeLoss) and law.rate == 1.0:
+        return law.span, 0.0, 1.0
+    return None
 
 
 def gather(
     components: Sequence[tuple[LossLaw, int]], tilts: Sequence[float]
-) -> tuple[LaplaceFamily | None, list[int]]:
-    """Return the whole Laplace losses as one family, and which components they are."""
+) -> tuple[Hyperbolic | None, list[int]]:
+    """Return the losses with such a transform, and which of the components they are."""
     reach = max(abs(s + 0.5) for s in tilts)
-    found = [
-        (i, 1 / law.scale, copies)
-        for i, (law, copies) in enumerate(components)
-        if isinstance(law, LaplaceLoss)
-        and law.rate == 1.0
-        and reach <= _FARTHEST * law.scale
-    ]
-    if not found:
+    places, rows = [], []
+    for i, (law, copies) in enumerate(components):
+        shape = _shape(law)
+        if shape is not None and reach * shape[0] <= _FARTHEST:
+            places.append(i)
+            rows.append((*shape, float(copies)))
+    if not rows:
         return None, []
-    places, rates, times = zip(*found, strict=True)
-    column = np.array(rates)[:, None]
-    return LaplaceFamily(column, np.array(times, dtype=float)[:, None]), list(places)
+    return Hyperbolic(*np.array(rows).T[:, :, None]), places

@@ -70,7 +70,7 @@ class Contour:
     def _kernel(self) -> tuple[Complexes, Floats]:
         """1/(z(z+1)) on the nodes, and its modulus."""
         z = self.c + 1j * self.step * np.arange(self.logs.size, dtype=np.float64)
-        kernel = 1 / (z * (z + 1))
+        kernel: Complexes = np.asarray(1 / (z * (z + 1)), dtype=np.complex128)
         return kernel, np.abs(kernel)
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from hush.privacy.contour_line import Contour
     from hush.privacy.curve import Components
 
-# Relative widths: what needs no new contour, and what needs no other engine. One ε alone
-# is answered more sharply, at the cost that a whole array of them need not pay.
+# Relative widths: what needs no new contour, and what needs no other engine. One ε
+# alone is answered more sharply, at a cost that an array of them need not pay.
 _AS_GOOD = 1e-9
 _SHARP = 1e-5
 

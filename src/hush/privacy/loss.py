@@ -136,9 +136,18 @@ class Loss(Curve):
         if self._copies is not None:
             return super()._epsilon(delta)
         found = max(0.0, *(high for _, high in self._brackets(self._above, delta)))
-        if self._by_moments and found > 0:
+        if self._by_moments and found > 0 and self._moments_help(found, delta):
             found = min(found, RDP(self._renyi).epsilon_at(delta))
         return found
+
+    def _moments_help(self, epsilon: float, delta: float) -> bool:
+        """Tell whether the sum of the moments may have a smaller ε at this δ."""
+        if math.isinf(epsilon):
+            return True
+        known = conversion.delta(
+            self._lookup, conversion.ORDERS, np.array([epsilon]), smooth=False
+        )
+        return bool(known[0] <= 1.1 * delta)
 
     @cached_property
     def _answered(self) -> "dict[tuple[Components, float], tuple[float, float]]":
@@ -165,7 +174,16 @@ class Loss(Curve):
 
     def _renyi(self, order: float) -> float:
         # Rényi divergences of products add (N12.3).
-        return _sum(times * curve.renyi_at(order) for curve, times in self.parts)
+        known = self._renyi_known
+        if order not in known:
+            known[order] = _sum(
+                times * part._renyi(order) for part, times in self.parts
+            )
+        return known[order]
+
+    @cached_property
+    def _renyi_known(self) -> dict[float, float]:
+        return {}
 
     def _renyi_lower(self, order: float) -> float:
         if not self.symmetric:

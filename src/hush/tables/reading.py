@@ -103,8 +103,11 @@ class Sums(Reading):
     def relation(self, view: View) -> ir.Table:
         """One row per group with exact integer sums."""
         table = view.weighted
+        # Worked out once per row, under a name: sums refer to it several times.
+        values = {f"_v{i}": term.value(table) for i, term in enumerate(self.terms)}
+        table = table.mutate(**values)
         moments = tuple(
-            Moment(f"m{i}", term.value(table), term.grid)
+            Moment(f"m{i}", table[f"_v{i}"], term.grid)
             for i, term in enumerate(self.terms)
         )
         return bounding.sums(table, view.by, moments)

@@ -303,7 +303,7 @@ def test_names_of_ours_are_left_out():
     )
     data = hush.open(table, unit="u", rows=2, budget=hush.Budget(epsilon=1))
     assert data.table.columns == ("u",)
-    found = engines.fetch(data.agg(n=hush.count()).relation()).to_pylist()
+    found = engines.fetch(data.agg(n=hush.count()).relations()[0]).to_pylist()
     assert found[0]["_n"] <= 2 << 20
     with pytest.raises(InvalidArgument, match="underscore"):
         source(pyarrow.table({"_a": [1]}))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import ibis
 import ibis.expr.types as ir
+import numpy as np
 
 from hush.tables import expression
 from hush.tables.engine import fetch
@@ -86,13 +87,16 @@ class Presented:
     @property
     def values(self) -> dict[str, Any]:
         """Released values per aggregate, in the order shown."""
-        return {name: each[self.rows] for name, each in self.answer.values.items()}
+        return {
+            name: np.asarray(each)[self.rows]
+            for name, each in self.answer.values.items()
+        }
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
         """Return bounds for each value shown; see `Answer.interval`."""
         found = self.answer.interval(level)
         return {
-            name: (low[self.rows], high[self.rows])
+            name: (np.asarray(low)[self.rows], np.asarray(high)[self.rows])
             for name, (low, high) in found.items()
         }
 

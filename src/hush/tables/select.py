@@ -27,6 +27,7 @@ from hush.tables.typed import Kind
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
     from hush.tables.query import Query
+    from hush.tables.ranges import Seeking
 
 _CLAUSES = "with_ expressions from_ joins where group having order limit offset"
 Keys = Mapping[str, Any] | str | None
@@ -37,16 +38,18 @@ Keys = Mapping[str, Any] | str | None
 class Statement:
     """A SELECT as a query, and how its answer is shown."""
 
-    query: "Query"
+    query: "Query | Seeking"
     view: View | None
 
-    def release(self, epsilon: float, **more: Any) -> Answer | Presented:
+    def release(
+        self, epsilon: float, delta: float = 0.0, **more: Any
+    ) -> Answer | Presented:
         """Release the answer and show what HAVING, ORDER BY and LIMIT leave of it."""
-        answer = self.query.release(epsilon, **more)
+        answer = self.query.release(epsilon, delta, **more)
         return answer if self.view is None else Presented(answer, self.view)
 
 
-def query(data: "Dataset", text: str, **more: Any) -> "Query":
+def query(data: "Dataset", text: str, **more: Any) -> "Query | Seeking":
     """Return the query behind a SELECT, whatever is shown of its answer."""
     return statement(data, text, **more).query
 
@@ -56,7 +59,7 @@ def statement(
     text: str,
     *,
     keys: Keys = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str, Any] | None = None,
     tables: Mapping[str, Any] | None = None,
 ) -> Statement:
     """Return what a SELECT asks of a data set, or say what is not allowed.
@@ -128,7 +131,7 @@ def _grouping(root: sql.Select, node: Any, i: int) -> tuple[str, sql.Expression]
 def _outputs(
     root: sql.Select,
     groups: Mapping[str, sql.Expression],
-    bounds: Mapping[str, tuple[float, float]],
+    bounds: Mapping[str, Any],
     keys: Keys,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
@@ -200,8 +203,13 @@ def _view(
     if (view.limit or 0) < 0 or view.offset < 0:
         raise Unsupported("LIMIT and OFFSET must not be negative.")
     types = {name: str(data.table[name].type()) for name in groups}
-    view.check(types | dict.fromkeys(outputs, "float64"))
+    view.check(types | {name: _type(each) for name, each in outputs.items()})
     return view
+
+
+def _type(aggregate: Any) -> str:
+    values = getattr(aggregate, "values", ())
+    return "string" if any(isinstance(each, str) for each in values) else "float64"
 
 
 def _released(root: sql.Select, node: Any, scope: set[str]) -> str:

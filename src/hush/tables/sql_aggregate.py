@@ -1,4 +1,4 @@
-"""Aggregates by their names in SQL, as the functions of `hush.tables.aggregate`."""
+"""Aggregates by their names in SQL, as the functions of `hush.tables`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables import aggregate
 from hush.tables.node import constant
 from hush.tables.sql_text import only, place, words
 
-Bounds = tuple[float, float]
+Bounds = tuple[float, float] | str
 
 _OF_ONE: dict[type[sql.Expression], str] = {
     sql.Sum: "sum",
@@ -91,7 +90,9 @@ def aggregated(
 
 
 def _made(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:
-    make = getattr(aggregate, name, None)
+    import hush.tables
+
+    make = getattr(hush.tables, name, None)
     if make is None:
         raise Unsupported(f"{words(node)!r} is not there yet{place(node)}.")
     return make(*given, **more)
@@ -115,7 +116,7 @@ def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
     inner = node.this
     if isinstance(inner, sql.Star):
         if condition is None:
-            return aggregate.count()
+            return _made("count", node)
         return _made("sum", node, _when(condition, "1", "0"), bounds=(0, 1))
     if isinstance(inner, sql.Distinct):
         if len(inner.expressions) != 1 or condition is not None:
@@ -146,7 +147,7 @@ def _bounded(
             )
         node, *ends = node.expressions
         low, high = (constant(each, "a bound of CLAMP") for each in ends)
-        limits = (low, high)
+        limits: Bounds = (low, high)
     else:
         text = words(node)
         if text not in bounds:

@@ -14,6 +14,7 @@ from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
+from hush.tables.keys import fitting
 from hush.tables.presented import Presented
 from hush.tables.query import Query
 from hush.tables.ranges import Seeking
@@ -92,7 +93,8 @@ class Dataset:
         for name in columns:
             expression.column(self.table, name)
         if not isinstance(keys, str):
-            return Grouped(self, public(columns, keys))
+            known = fitting(self.table, columns, keys)
+            return Grouped(self, public(columns, known))
         if keys != "private":
             raise InvalidArgument(
                 f'keys must be a list of public values or "private"; got {keys!r}.'

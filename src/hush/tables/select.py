@@ -7,7 +7,6 @@ Nothing of the text reaches an engine: it is rebuilt as a query, whose expressio
 total. The last three clauses look at released values and are free.
 """
 
-import datetime
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +15,12 @@ from typing import TYPE_CHECKING, Any, final
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables import expression, sql_aggregate, sql_rows
+from hush.tables import sql_aggregate, sql_rows
 from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
 from hush.tables.sql_keys import public_keys
 from hush.tables.sql_text import only, parsed, place, plain, words
-from hush.tables.typed import Kind
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
@@ -83,7 +81,7 @@ def statement(
         found = found.select(**derived)
     outputs = _outputs(root, groups, bounds or {}, keys)
     if groups:
-        values = _keys(found, groups, keys)
+        values = _keys(groups, keys)
         asked = found.group_by(*groups, keys=values).agg(**outputs)
     else:
         asked = found.agg(**outputs)
@@ -151,7 +149,7 @@ def _outputs(
     return found
 
 
-def _keys(data: "Dataset", groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
+def _keys(groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
     """Return the public keys: given together, given apart, or plain from the text."""
     if isinstance(keys, str):
         return keys
@@ -169,13 +167,8 @@ def _keys(data: "Dataset", groups: Mapping[str, sql.Expression], keys: Keys) -> 
             )
         if isinstance(values, str):
             return values
-        dates = expression.column(data.table, name).kind is Kind.DATE
-        lists.append([_day(each) if dates else each for each in values])
+        lists.append(list(values))
     return lists[0] if len(lists) == 1 else list(itertools.product(*lists))
-
-
-def _day(value: Any) -> Any:
-    return datetime.date.fromisoformat(value) if isinstance(value, str) else value
 
 
 def _view(

@@ -6,7 +6,7 @@ import pytest
 
 from servers import database, postgres, spark
 
-SPARK_CASES = 3  # per test in the fast lane: each costs Spark seconds, others a moment
+SPARK_CASES = 1  # per test in the fast lane: each costs Spark seconds, others a moment
 
 
 @pytest.hookimpl(tryfirst=True)

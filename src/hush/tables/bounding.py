@@ -115,14 +115,13 @@ def weighted(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
         return table.mutate(_w=ibis.literal(UNIT, "int64"))
     known = table.filter(table[unit].notnull())
     counts = known.group_by(_unit=known[unit]).agg(_rows=known.count())
-    heavy = counts.filter(counts["_rows"] > rows)
-    # The weight is worked out once per person; rows·2^20 and the quotient are exact in
-    # doubles far beyond any number of rows.
-    share = (ibis.literal(rows * UNIT, "int64") / heavy["_rows"]).floor()
-    shares = heavy.select("_unit", _share=share.cast("int64"))
-    joined = known.left_join(shares, known[unit] == shares["_unit"])
-    whole = ibis.literal(UNIT, "int64")
-    return joined.mutate(_w=ibis.coalesce(joined["_share"], whole))
+    # Worked out once per person: rows·2^20 and the quotient are exact in doubles far
+    # beyond any number of rows. Joining everybody, not only those who have too many
+    # rows, spares engines an outer join.
+    most = ibis.literal(rows * UNIT, "int64")
+    held = ibis.greatest(counts["_rows"], ibis.literal(rows, "int64"))
+    shares = counts.select("_unit", _w=(most / held).floor().cast("int64"))
+    return known.inner_join(shares, known[unit] == shares["_unit"]).drop("_unit")
 
 
 def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> ir.Table:

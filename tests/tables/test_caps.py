@@ -98,14 +98,11 @@ def test_duckdb_keeps_the_same_rows_by_both_forms(caps, monkeypatch):
         )
     ]
     table = ibis.duckdb.connect().create_table("t", pyarrow.table(arrow(rows)))
-    fast = kept(table, caps, salt=5)
-    used = []
-    monkeypatch.setattr(
-        module, "_by_places", lambda *_: used.append(1) or pytest.fail("not portable")
-    )
-    monkeypatch.setattr(module, "_PLACES", 0)
+    fast, wide = kept(table, caps, salt=5), kept(table, caps, salt=5, wide=True)
+    monkeypatch.setattr(module, "_by_places", module._by_lists)
+    monkeypatch.setattr(module, "_edge", module.nth_smallest)
     assert kept(table, caps, salt=5) == fast
-    assert not used
+    assert kept(table, caps, salt=5, wide=True) == wide
     assert kept(table, caps, salt=6) != fast
 
 

@@ -143,7 +143,7 @@ def capped(
     hashed = _duckdb_hash if embedded else _any_hash
     word = _packed(known[unit], fields, inside, salt, hashed)
     words = known.select(_unit=known[unit], _word=word)
-    if embedded and caps.rows <= _PLACES:
+    if embedded and (caps.rows <= _PLACES or not _binding(caps)):
         chosen = _by_places(words, fields, caps, group)
     else:
         chosen = _by_lists(words, fields, caps, group)
@@ -151,6 +151,11 @@ def capped(
         **{field.name: _part(chosen["_word"], fields, field.name) for field in fields},
         _w=ibis.literal(UNIT, "int64"),
     )
+
+
+def _binding(caps: Caps) -> bool:
+    """Return whether the rows that are kept can be in too many groups."""
+    return caps.groups is not None and caps.groups < caps.rows
 
 
 def _check(
@@ -178,13 +183,13 @@ def _check(
 # -- rows that fit into a word -----------------------------------------------------
 
 
-@ibis.udf.scalar.builtin(name="hash")
-def _hash64(x: dt.int64) -> dt.uint64:  # type: ignore[valid-type,empty-body]
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
+def _hash64(x: dt.int64) -> dt.uint64:
     """DuckDB's hash as it is."""
 
 
-@ibis.udf.scalar.builtin(name="hash")
-def _hash_text(x: dt.string) -> dt.uint64:  # type: ignore[valid-type,empty-body]
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
+def _hash_text(x: dt.string) -> dt.uint64:
     """DuckDB's hash of a text."""
 
 
@@ -245,7 +250,7 @@ def _by_lists(
     ordered = listed.mutate(_list=listed["_list"].sort())
     cut = ordered.mutate(_list=ordered["_list"][0 : caps.rows])
     kept = cut.select("_unit", _word=cut["_list"].unnest())
-    if group is None or caps.groups is None or caps.groups >= caps.rows:
+    if group is None or caps.groups is None or not _binding(caps):
         return kept
     coded = kept.mutate(_code=_part(kept["_word"], fields, group))
     # Words of different groups differ, so the first words of groups are in a row.
@@ -268,8 +273,8 @@ def _by_lists(
     )
 
 
-@ibis.udf.agg.builtin(name="min")
-def _smallest(x: dt.int64, n: dt.int32) -> dt.Array[dt.int64]:  # type: ignore[valid-type,empty-body]
+@ibis.udf.agg.builtin(name="min")  # type: ignore[untyped-decorator]
+def _smallest(x: dt.int64, n: dt.int32) -> dt.Array[dt.int64]:
     """DuckDB's list of the n smallest, in order."""
 
 
@@ -279,7 +284,7 @@ def _by_places(
     """Keep the same words by DuckDB's smallest-n aggregate: no list, no join."""
     rows = caps.rows
     listed = words.group_by("_unit").agg(_list=_smallest(words["_word"], rows))
-    if group is None or caps.groups is None or caps.groups >= rows:
+    if group is None or caps.groups is None or not _binding(caps):
         return listed.select(_word=listed["_list"].unnest())
     placed = listed.select(**{f"_w{i}": listed["_list"][i] for i in range(rows)})
     word = [placed[f"_w{i}"] for i in range(rows)]
@@ -319,6 +324,14 @@ def _differs(value: Any, others: Sequence[Any]) -> Any:
 # -- rows of any width -------------------------------------------------------------
 
 
+def _edge(table: ir.Table, by: str, column: str, count: int) -> ir.Table:
+    """Return `nth_smallest`, on DuckDB by its own aggregate."""
+    if table._find_backend().name != "duckdb":
+        return nth_smallest(table, by, column, count)
+    listed = table.group_by(by).agg(_list=_smallest(table[column], count))
+    return listed.select(by, _cut=listed["_list"][count - 1])
+
+
 def _by_hash(
     known: ir.Table,
     unit: str,
@@ -340,7 +353,7 @@ def _by_hash(
     heavy = counts.filter(counts["_rows"] > caps.rows).select(_heavy=counts["_unit"])
     many = rows.inner_join(heavy, rows["_unit"] == heavy["_heavy"])
     hashes = many.select("_heavy", "_hash")
-    edges = nth_smallest(hashes, "_heavy", "_hash", caps.rows).rename(_at="_heavy")
+    edges = _edge(hashes, "_heavy", "_hash", caps.rows).rename(_at="_heavy")
     around = hashes.inner_join(edges, hashes["_heavy"] == edges["_at"])
     people = around.group_by("_heavy", "_cut").agg(
         _below=ibis.ifelse(around["_hash"] < around["_cut"], one, zero).sum(),
@@ -353,7 +366,7 @@ def _by_hash(
     whole = ibis.literal(UNIT, "int64")
     weight = ibis.ifelse(light | (joined["_hash"] < joined["_cut"]), whole, share)
     kept = joined.filter(light | (joined["_hash"] <= joined["_cut"])).mutate(_w=weight)
-    if group is None or caps.groups is None or caps.groups >= caps.rows:
+    if group is None or caps.groups is None or not _binding(caps):
         return kept
     firsts = kept.group_by(_person=kept["_unit"], _code=kept[group]).agg(
         _first=kept["_hash"].min()

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import cell_laws
 import exact
 import numpy as np
 
@@ -35,7 +36,6 @@ class Case:
     options: dict = field(default_factory=dict)  # for curve()
     errors: Callable[[Any, int], Any] | None = None  # (source, count) -> errors
     strict: bool = True  # 5 % less noise shows up in the pairs
-    points: int = 200  # composed curves cost a search per ε: fewer in the fast lane
 
     def __repr__(self) -> str:
         return self.name
@@ -391,7 +391,6 @@ def every_mechanism() -> list[Case]:
             _selection(exact.top_two, 2.0),
             lambda: [[0, 1, 1], [1, 1, 0]],
             strict=False,
-            points=3,
         ),
         Case(
             "norm of infinity",
@@ -429,7 +428,6 @@ def every_mechanism() -> list[Case]:
             _records(0.5, unit, 4.0, replace=False),
             lambda: [[0.1], [0.1, 0.9]],
             strict=False,
-            points=3,
         ),
         Case(
             "winsorized mean",
@@ -437,7 +435,36 @@ def every_mechanism() -> list[Case]:
             _records(0.25, unit, 8.0, replace=True),
             lambda: [[0.1, 0.2, 0.3], [0.9, 0.2, 0.3]],
             strict=False,
+        ),
+        Case(
+            "cells, median",
+            m.CellQuantile(0.5, 3, 1.0),
+            cell_laws.quantile_pairs(0.5, 1.0),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 1], [0, 2, 1]]],
+            strict=False,
+        ),
+        Case(
+            "cells, quantile",
+            m.CellQuantile(0.9, 3, 1.0),
+            cell_laws.quantile_pairs(0.9, 1.0, moved=2),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 2], [0, 2, 1]]],
+            sensitivity=2,
+            strict=False,
+        ),
+        Case(
+            "cells, interval",
+            m.CellInterval(0.5, 3, 2.0, level=0.5, person=1),
+            cell_laws.quantile_pairs(0.5, 4.0),
+            lambda: [[[1, 0, 1], [0, 20, 0]], [[1, 0, 1], [0, 20, 1]]],
+            strict=False,
             points=3,
+        ),
+        Case(
+            "cells, top",
+            m.CellTop(1, 2.0),
+            cell_laws.top_pairs(2.0),
+            lambda: [[[1, 0], [0, 2]], [[1, 0], [0, 3]]],
+            strict=False,
         ),
         Case(
             "histogram",

@@ -1,6 +1,10 @@
 """Mechanisms: public values that know their privacy, their error and their answer."""
 
 from hush.mechanisms.canonical import Canonical
+from hush.mechanisms.cell_interval import CellInterval
+from hush.mechanisms.cell_quantile import CellQuantile
+from hush.mechanisms.cell_top import CellTop
+from hush.mechanisms.cells import Cells
 from hush.mechanisms.discrete_gaussian import DiscreteGaussian
 from hush.mechanisms.error import Error
 from hush.mechanisms.exponential import Exponential
@@ -29,6 +33,10 @@ from hush.mechanisms.winsorized_mean import WinsorizedMean
 
 __all__ = [
     "Canonical",
+    "CellInterval",
+    "CellQuantile",
+    "CellTop",
+    "Cells",
     "DiscreteGaussian",
     "Error",
     "Exponential",

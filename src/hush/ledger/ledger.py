@@ -16,8 +16,9 @@ from hush.ledger.entry import Entry, Kind, canonical
 from hush.ledger.founding import AUTO, Opened, check, found
 from hush.ledger.history import Record, records
 from hush.ledger.plan import Plan, Spend
-from hush.ledger.receipt import Receipt, paid
+from hush.ledger.receipt import Receipt, paid, paid_dict
 from hush.ledger.release import Release
+from hush.ledger.request import ask, scope_of
 from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
 from hush.noise.source import SECURE, Source
@@ -184,7 +185,7 @@ class Ledger:
         key = _key(key)
         event = self._reserve(spend, key, delta, Kind.CHARGE)
         self._anchored(event.opening)
-        return self._receipt(event.opening, seeded=False)
+        return self._receipt(event.opening)
 
     def hold(
         self,
@@ -200,7 +201,7 @@ class Ledger:
         plan = Plan.of(mechanism, query, version, notes)
         event = self._reserve(plan, _key(key), delta, Kind.HOLD)
         self._anchored(event.opening)
-        return self._receipt(event.opening, seeded=False)
+        return self._receipt(event.opening)
 
     def release(
         self,
@@ -255,7 +256,13 @@ class Ledger:
         self, plan: Plan, outline: Any, opening: Entry, data: Any, source: Source
     ) -> Entry:
         kind, answer = Kind.FAIL, _FAILURE
-        receipt = self._receipt(opening, seeded=source.seeded)
+        opened = self._opened
+        receipt = paid_dict(
+            opening,
+            opened.identity,
+            seeded=source.seeded,
+            rehearsal=opened.rehearsal,
+        )
         at("draw")
         try:
             answer = Release.make(plan.draw(data, source), receipt, outline).text
@@ -265,7 +272,7 @@ class Ledger:
         at("drawn")
         scope, key = opening.scope, opening.key
         at("seal")
-        sealed = self._store.run(
+        sealed = self._store.answer(kind, scope, key, answer) or self._store.run(
             lambda t: protocol.seal(t, scope, key, kind, answer), "commit-seal"
         )
         at("sealed")
@@ -275,21 +282,16 @@ class Ledger:
         self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
     ) -> protocol.Event:
         for _ in range(8):
-            grids = self._payer_grids()
-            costs = {name: plan.cost(grid, delta) for name, grid in grids.items()}
-            own = {name: costs[name] for name in self._payers}
-            request = protocol.Request(
-                payers=self._payers,
-                key=key,
-                digest=plan.digest(self._payers, own),
-                costs=costs,
-                grids={name: (g.notion, *g.powers) for name, g in grids.items()},
-                facts={**plan.facts, "library": _library()},
-                what=plan.what,
-            )
+            grids = tuple(self._payer_grids().items())
+            request = ask(plan, self._payers, grids, delta, _library())
             try:
+                opening = self._store.charge(request, key, kind, self._lockout)
+                if opening is not None:
+                    return protocol.Event(opening, None)
                 return self._store.run(
-                    lambda t, r=request: protocol.reserve(t, r, kind, self._lockout),  # type: ignore[misc]
+                    lambda t, r=request: protocol.reserve(  # type: ignore[misc]
+                        t, r, key, kind, self._lockout
+                    ),
                     "commit-reserve",
                 )
             except protocol.Stale:
@@ -305,9 +307,9 @@ class Ledger:
             known = self._grids = {each.name: each.grid for each in balances}
         return known
 
-    def _receipt(self, opening: Entry, *, seeded: bool) -> Receipt:
+    def _receipt(self, opening: Entry) -> Receipt:
         opened = self._opened
-        return paid(opening, opened.identity, seeded=seeded, rehearsal=opened.rehearsal)
+        return paid(opening, opened.identity, seeded=False, rehearsal=opened.rehearsal)
 
     def _anchored(self, entry: Entry) -> None:
         if self._opened.anchor is not None:
@@ -338,12 +340,12 @@ class Ledger:
         """Give back a charge made by `hold` whose draw never began (for admins)."""
         if not reason:
             raise InvalidArgument("reason must say why the charge is given back.")
-        scope = protocol.scope_of(self._payers)
+        scope = scope_of(self._payers)
         self._anchored(self._store.run(lambda t: protocol.void(t, scope, key, reason)))
 
     def unlock(self, reason: str) -> None:
         """Forget the failures of this data set and analyst (for admins)."""
-        scope, body = protocol.scope_of(self._payers), canonical({"reason": reason})
+        scope, body = scope_of(self._payers), canonical({"reason": reason})
         self._anchored(
             self._store.run(
                 lambda t: t.append(Kind.UNLOCK, scope, secrets.token_hex(8), body)

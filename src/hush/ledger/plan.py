@@ -120,7 +120,7 @@ def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, Any]:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # known by identity: a key of what is computed once
 class Plan:
     """Steps that are declared together and charged as one event.
 
@@ -147,7 +147,7 @@ class Plan:
                 f"a batch needs one query per mechanism; got {len(mechanisms)} "
                 f"mechanisms and {len(queries)} queries."
             )
-        extra = canonical(describe(notes or {}))
+        extra = canonical(describe(notes)) if notes else "{}"
         # 2 equals 2.0, but a plan is known by what is written: hence the text.
         text = repr((mechanisms, queries))
         try:
@@ -170,16 +170,9 @@ class Plan:
         """What its release says, whatever the answer."""
         return frame(self.steps, self.curve)
 
-    @cached_property
-    def _costs(self) -> dict[tuple[Grid, float | None], Units]:
-        return {}
-
     def cost(self, grid: Grid, delta: float | None) -> Units:
         """Return what an account pays, in its grains."""
-        found = self._costs.get((grid, delta))
-        if found is None:
-            found = self._costs[grid, delta] = grid.charge(self.curve, delta)
-        return found
+        return grid.charge(self.curve, delta)
 
     def draw(self, data: Any, source: Source) -> Any:
         """Return the answers: a tuple for a batch, the value itself otherwise."""

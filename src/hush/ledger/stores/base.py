@@ -10,6 +10,8 @@ from hush.ledger.account import Balance
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
 from hush.ledger.entry import GENESIS, Entry, Kind
+from hush.ledger.request import Request
+from hush.ledger.stores.schema import RARE
 
 Result = TypeVar("Result")
 Statement = tuple[str, Sequence[Any]]
@@ -20,9 +22,11 @@ _BALANCE = "name, notion, power1, power2, delta, limit1, limit2, spent1, spent2"
 _HEAD = "SELECT seq, hash FROM hush_entry ORDER BY seq DESC LIMIT 1"
 _EVENTS = f"SELECT {_FIELDS} FROM hush_entry WHERE scope = ? AND key = ?"
 _FAILURES = (
-    "SELECT count(*) FROM hush_entry WHERE kind = 'fail' AND scope = ? AND seq > "
-    "(SELECT coalesce(max(seq), 0) FROM hush_entry WHERE kind = 'unlock' AND scope = ?)"
+    f"SELECT count(*) FROM hush_entry WHERE {RARE} AND kind = 'fail' AND scope = ? "
+    "AND seq > (SELECT coalesce(max(seq), 0) FROM hush_entry "
+    f"WHERE {RARE} AND kind = 'unlock' AND scope = ?)"
 )
+_LINKS = f"SELECT key FROM hush_entry WHERE {RARE} AND kind = 'link' AND scope"
 
 
 def _entry(row: Sequence[Any]) -> Entry:
@@ -84,9 +88,8 @@ class Transaction(ABC):
         """Read what is on record for a key, its payers and the accounts `names`."""
         asked: list[Statement] = [(_HEAD, ()), (_EVENTS, (scope, key))]
         if names:
-            links = f"kind = 'link' AND scope IN ({_marks(payers)})"
             accounts = f"FROM hush_account WHERE name IN ({_marks(names)})"
-            asked.append((f"SELECT key FROM hush_entry WHERE {links}", payers))
+            asked.append((f"{_LINKS} IN ({_marks(payers)})", payers))
             asked.append((f"SELECT {_BALANCE} {accounts}", names))
         if failures:
             asked.append((_FAILURES, (scope, scope)))
@@ -142,8 +145,7 @@ class Transaction(ABC):
 
     def links(self, dataset: str) -> tuple[str, ...]:
         """Return the accounts that a data set is tied to."""
-        sql = "SELECT key FROM hush_entry WHERE kind = 'link' AND scope = ?"
-        return tuple(sorted(row[0] for row in self.rows(sql, dataset)))
+        return tuple(sorted(row[0] for row in self.rows(f"{_LINKS} = ?", dataset)))
 
     # -- accounts --------------------------------------------------------------------
 
@@ -200,6 +202,28 @@ class Store(ABC):
     @abstractmethod
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Do `work`, which only reads, on one consistent state."""
+
+    def charge(
+        self,
+        request: Request,  # noqa: ARG002 (for stores that have a shorter way)
+        key: str,  # noqa: ARG002
+        kind: Kind,  # noqa: ARG002
+        lockout: int | None,  # noqa: ARG002
+    ) -> Entry | None:
+        """Charge a new key in one step, where a store can.
+
+        Guarantee: returns the durable entry that `protocol.reserve` would have written.
+        None means that nothing was changed and the protocol has to decide: the key is
+        known, the charge does not fit, or there is no shorter way.
+        """
+        return None
+
+    def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:  # noqa: ARG002
+        """Store the first answer of a charged key in one step, where a store can.
+
+        Guarantee: as for `charge`, with `protocol.seal`.
+        """
+        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -8,21 +8,32 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from hush.errors import HushError, LedgerError
+from hush.ledger.entry import Entry, Kind, now
+from hush.ledger.request import Request
 from hush.ledger.steps import at
-from hush.ledger.stores import schema
+from hush.ledger.stores import routines, schema
 from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
 from hush.ledger.stores.forks import adopt
 
-_LOCK = 0x6875736C65646765  # names the chain among a database's advisory locks
 _TRIES = 12
 
-# remote_apply equals a local flush where there are no synchronous replicas.
 _BEGIN = (
     "BEGIN ISOLATION LEVEL READ COMMITTED",
     "SET LOCAL synchronous_commit = remote_apply",
-    f"SELECT pg_advisory_xact_lock({_LOCK})",
+    f"SELECT {routines.ALONE}",
 )
 _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+
+
+# What psycopg is given is text: lists would cost more than the rest of the call.
+_CHARGE = f"SELECT * FROM hush_charge_1({', '.join(['%s'] * 9)})"
+_ANSWER = f"SELECT * FROM hush_answer_1({', '.join(['%s'] * 5)})"
+
+
+def _wire(request: Request) -> tuple[str, str, str]:
+    """Return payers, accounts and their costs as text; names hold no newline."""
+    units = (str(each) for name in request.names for each in request.costs[name])
+    return "\n".join(request.payers), "\n".join(request.names), " ".join(units)
 
 
 @final
@@ -78,6 +89,7 @@ class Postgres(Store):
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._connection: Any = None
+        self._cursor: Any = None  # of that connection, kept: making one takes time
         self._attempt(self._check, "")
         if not self.read(self._complete):
             self.run(self._create)
@@ -97,13 +109,14 @@ class Postgres(Store):
     def _complete(transaction: Transaction) -> bool:
         rows = transaction.rows(
             "SELECT relname FROM pg_class WHERE pg_table_is_visible(oid) "
-            "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
+            "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' UNION ALL "
+            "SELECT proname FROM pg_proc WHERE pg_function_is_visible(oid)"
         )
-        return schema.NAMES.issubset(row[0] for row in rows)
+        return (schema.NAMES | routines.NAMES).issubset(row[0] for row in rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
-        for statement in schema.postgres():
+        for statement in (*schema.postgres(), *routines.functions()):
             transaction.later(statement, ())
 
     def _open(self) -> Any:
@@ -112,6 +125,7 @@ class Postgres(Store):
                 self._url, autocommit=True, connect_timeout=10
             )
             self._connection.execute("SET client_min_messages = warning")
+            self._cursor = self._connection.cursor()
         return self._connection
 
     def _attempt(self, once: Callable[[str], Result], step: str) -> Result:
@@ -189,6 +203,51 @@ class Postgres(Store):
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Do `work` on one snapshot of the database."""
         return self._attempt(lambda name: self._transact(_SNAPSHOT, work, name), "")
+
+    def charge(
+        self, request: Request, key: str, kind: Kind, lockout: int | None
+    ) -> Entry | None:
+        """Charge a new key in one round trip."""
+        payers, names, units = _wire(request)
+        most = "" if lockout is None else str(lockout)
+        row = (str(kind), request.scope, key, now(), request.body)
+        return self._call(_CHARGE, row, (payers, names, units, most), "commit-reserve")
+
+    def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
+        """Store a first answer in one round trip."""
+        row = (str(kind), scope, key, now(), body)
+        return self._call(_ANSWER, row, (), "commit-seal")
+
+    def _call(
+        self, sql: str, row: tuple[str, ...], more: tuple[str, ...], step: str
+    ) -> Entry | None:
+        """Run a function that appends `row`, and check that it did as Python would."""
+
+        def once(name: str) -> Any:
+            connection = self._open()
+            at(name)
+            try:
+                self._cursor.execute(sql, row + more, prepare=True)
+                return self._cursor.fetchone()
+            except self._psycopg.Error as problem:
+                if problem.sqlstate != routines.REFUSED:
+                    raise
+                return (None, None, None)
+            except BaseException:  # interrupted: whether it happened is not known
+                connection.close()
+                raise
+
+        seq, prev, hash = self._attempt(once, step)
+        if seq is None:
+            return None
+        kind, scope, key, moment, body = row
+        entry = Entry(seq, Kind(kind), scope, key, moment, body, prev, hash)
+        if not entry.sound():
+            raise LedgerError(
+                f"the database wrote entry {seq} with a hash that is not that of its "
+                "content; nothing is shown. Is its encoding UTF8?"
+            )
+        return entry
 
     def close(self) -> None:
         """Close this process's connection."""

@@ -14,7 +14,8 @@ from typing import final
 
 from hush.errors import BudgetExceeded, KeyConflict, LedgerError, LockedOut
 from hush.ledger.account import readable, shortfall
-from hush.ledger.entry import CLOSING, OPENING, Entry, Kind, canonical
+from hush.ledger.admin import Authority
+from hush.ledger.entry import CLOSING, OPENING, Entry, Kind
 from hush.ledger.request import Request
 from hush.ledger.stores.base import Transaction
 
@@ -104,7 +105,9 @@ def seal(
     return transaction.chain(seen.head, kind, scope, key, answer)
 
 
-def void(transaction: Transaction, scope: str, key: str, reason: str) -> Entry:
+def void(
+    transaction: Transaction, authority: Authority, scope: str, key: str, reason: str
+) -> Entry:
     """Give back a held reservation whose draw never began."""
     seen = transaction.look(scope, key)
     held, closed = seen.events.get(Kind.HOLD), _first(seen.events, CLOSING)
@@ -118,5 +121,4 @@ def void(transaction: Transaction, scope: str, key: str, reason: str) -> Entry:
         return closed
     for name, units in sorted(held.content["costs"].items()):
         transaction.spend(name, (-units[0], -units[1]))
-    body = canonical({"reason": reason})
-    return transaction.chain(seen.head, Kind.VOID, scope, key, body)
+    return authority.write(transaction, Kind.VOID, scope, key, {"reason": reason})

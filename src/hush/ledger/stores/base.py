@@ -1,17 +1,21 @@
 """What the protocol asks of a store: one durable transaction at a time."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
+from hush.errors import LedgerError
 from hush.ledger.account import Balance
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
 from hush.ledger.entry import GENESIS, Entry, Kind
 from hush.ledger.request import Request
 from hush.ledger.stores.schema import RARE
+
+FORMAT = 1  # of the tables and the entries; another is refused, never guessed at
 
 Result = TypeVar("Result")
 Statement = tuple[str, Sequence[Any]]
@@ -147,6 +151,31 @@ class Transaction(ABC):
         """Return the accounts that a data set is tied to."""
         return tuple(sorted(row[0] for row in self.rows(f"{_LINKS} = ?", dataset)))
 
+    def has(self, names: frozenset[str], rows: Rows) -> bool:
+        """Whether `rows` name everything a ledger consists of.
+
+        Guarantee: refuses a ledger of another format, before anything is added to it.
+        """
+        found = {row[0] for row in rows}
+        if "hush_entry" in found:
+            self._refuse_other_formats()
+        return names <= found
+
+    def _refuse_other_formats(self) -> None:
+        first = self.first()
+        if first is None:
+            return
+        try:
+            found = json.loads(first.body)["format"]
+        except (ValueError, KeyError, TypeError):
+            found = None
+        if found != FORMAT:
+            raise LedgerError(
+                f"the ledger is of format {found!r}, and this version of hush knows "
+                f"format {FORMAT}; nothing was changed. Open it with the version of "
+                "hush that wrote it, or a newer one."
+            )
+
     # -- accounts --------------------------------------------------------------------
 
     def balance(self, name: str) -> Balance | None:
@@ -203,27 +232,23 @@ class Store(ABC):
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Do `work`, which only reads, on one consistent state."""
 
+    @abstractmethod
     def charge(
-        self,
-        request: Request,  # noqa: ARG002 (for stores that have a shorter way)
-        key: str,  # noqa: ARG002
-        kind: Kind,  # noqa: ARG002
-        lockout: int | None,  # noqa: ARG002
+        self, request: Request, key: str, kind: Kind, lockout: int | None
     ) -> Entry | None:
-        """Charge a new key in one step, where a store can.
+        """Charge a new key in one step, where the store has a shorter way.
 
         Guarantee: returns the durable entry that `protocol.reserve` would have written.
         None means that nothing was changed and the protocol has to decide: the key is
         known, the charge does not fit, or there is no shorter way.
         """
-        return None
 
-    def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:  # noqa: ARG002
-        """Store the first answer of a charged key in one step, where a store can.
+    @abstractmethod
+    def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
+        """Store the first answer of a charged key, where there is a shorter way.
 
         Guarantee: as for `charge`, with `protocol.seal`.
         """
-        return None
 
     @abstractmethod
     def close(self) -> None:

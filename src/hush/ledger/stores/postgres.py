@@ -90,9 +90,13 @@ class Postgres(Store):
         self._owner = os.getpid()
         self._connection: Any = None
         self._cursor: Any = None  # of that connection, kept: making one takes time
-        self._attempt(self._check, "")
-        if not self.read(self._complete):
-            self.run(self._create)
+        try:
+            self._attempt(self._check, "")
+            if not self.read(self._complete):
+                self.run(self._create)
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return "Postgres(...)"  # the address may hold a password
@@ -112,7 +116,7 @@ class Postgres(Store):
             "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' UNION ALL "
             "SELECT proname FROM pg_proc WHERE pg_function_is_visible(oid)"
         )
-        return (schema.NAMES | routines.NAMES).issubset(row[0] for row in rows)
+        return transaction.has(schema.NAMES | routines.NAMES, rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
@@ -254,4 +258,4 @@ class Postgres(Store):
         with self._lock:
             if self._connection is not None and os.getpid() == self._owner:
                 self._connection.close()
-            self._connection = None
+            self._connection = self._cursor = None

@@ -71,7 +71,8 @@ def sqlite() -> tuple[str, ...]:
     tables = tuple(each.format(integer="INTEGER", strict=" STRICT") for each in _TABLES)
     return tables + tuple(
         f"CREATE TRIGGER IF NOT EXISTS hush_{table}_{event.lower()} BEFORE "
-        f"{event}{columns} ON hush_{table} WHEN {when} BEGIN SELECT RAISE(ABORT, '{says}'); END"
+        f"{event}{columns} ON hush_{table} WHEN {when} "
+        f"BEGIN SELECT RAISE(ABORT, '{says}'); END"
         for table, event, columns, when, says in _RULES
     )
 

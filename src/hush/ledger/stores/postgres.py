@@ -22,12 +22,22 @@ _BEGIN = (
     "SET LOCAL synchronous_commit = remote_apply",
     f"SELECT {routines.ALONE}",
 )
+# The functions need to see what was committed while they waited for the lock.
+_SESSION = {
+    "client_min_messages": "warning",
+    "default_transaction_isolation": "read committed",
+}
 _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 
 # What psycopg is given is text: lists would cost more than the rest of the call.
 _CHARGE = f"SELECT * FROM hush_charge_1({', '.join(['%s'] * 9)})"
 _ANSWER = f"SELECT * FROM hush_answer_1({', '.join(['%s'] * 5)})"
+
+
+# Left to the protocol: a charge that does not fit, a function that somebody dropped,
+# prepared statements lost or doubled by a pool between here and the server.
+_LEAVE = (routines.REFUSED, "42883", "26000", "42P05")
 
 
 def _wire(request: Request) -> tuple[str, str, str]:
@@ -130,11 +140,18 @@ class Postgres(Store):
 
     def _open(self) -> Any:
         if self._connection is None or self._connection.closed:
-            self._connection = self._psycopg.connect(
+            connection = self._psycopg.connect(
                 self._url, autocommit=True, connect_timeout=10
             )
-            self._connection.execute("SET client_min_messages = warning")
-            self._cursor = self._connection.cursor()
+            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                connection.close()
+                raise LedgerError(
+                    "the database has no encoding (SQL_ASCII), so letters have no "
+                    "agreed length to be hashed with. Create it with ENCODING 'UTF8'."
+                )
+            for name, value in _SESSION.items():
+                connection.execute(f"SET {name} = '{value}'")
+            self._connection, self._cursor = connection, connection.cursor()
         return self._connection
 
     def _attempt(self, once: Callable[[str], Result], step: str) -> Result:
@@ -239,9 +256,9 @@ class Postgres(Store):
                 self._cursor.execute(sql, row + more, prepare=True)
                 return self._cursor.fetchone()
             except self._psycopg.Error as problem:
-                if problem.sqlstate != routines.REFUSED:
+                if problem.sqlstate not in _LEAVE:
                     raise
-                return (None, None, None)
+                return (None, None, None)  # and nothing was changed
             except BaseException:  # interrupted: whether it happened is not known
                 connection.close()
                 raise

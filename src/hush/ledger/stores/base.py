@@ -1,5 +1,6 @@
 """What the protocol asks of a store: one durable transaction at a time."""
 
+import functools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -37,9 +38,14 @@ def _entry(row: Sequence[Any]) -> Entry:
     return Entry(row[0], Kind(row[1]), *row[2:])
 
 
+@functools.lru_cache(maxsize=256)  # a grid stays what it was when it was opened
+def _grid(notion: str, power1: int, power2: int, delta: str) -> Grid:
+    return Grid(notion, (power1, power2), Fraction(delta))
+
+
 def _balance(row: Sequence[Any]) -> Balance:
     name, notion, power1, power2, delta, *units = row
-    grid = Grid(notion, (power1, power2), Fraction(delta))
+    grid = _grid(notion, power1, power2, delta)
     return Balance(name, grid, (units[0], units[1]), (units[2], units[3]))
 
 

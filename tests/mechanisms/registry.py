@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import cell_laws
 import exact
 import numpy as np
 
@@ -167,6 +168,19 @@ def _sparse(scale, hits_scale):
                 )
                 found.append((p, q))
         return found[::7]
+
+    return pairs
+
+
+def _chances(mechanism):
+    """A key with n and n + 1 holders: named or not."""
+
+    def pairs(_):
+        named = [mechanism.chance(n) for n in range(mechanism.chances.size + 1)]
+        found = []
+        for p, q in itertools.pairwise(named):
+            found += exact.both(np.array([p, 1 - p]), np.array([q, 1 - q]))
+        return found
 
     return pairs
 
@@ -427,6 +441,36 @@ def every_mechanism() -> list[Case]:
             points=3,
         ),
         Case(
+            "cells, median",
+            m.CellQuantile(0.5, 3, 1.0),
+            cell_laws.quantile_pairs(0.5, 1.0),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 1], [0, 2, 1]]],
+            strict=False,
+        ),
+        Case(
+            "cells, quantile",
+            m.CellQuantile(0.9, 3, 1.0),
+            cell_laws.quantile_pairs(0.9, 1.0, moved=2),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 2], [0, 2, 1]]],
+            sensitivity=2,
+            strict=False,
+        ),
+        Case(
+            "cells, interval",
+            m.CellInterval(0.5, 3, 2.0, level=0.5, person=1),
+            cell_laws.quantile_pairs(0.5, 4.0),
+            lambda: [[[1, 0, 1], [0, 20, 0]], [[1, 0, 1], [0, 20, 1]]],
+            strict=False,
+            points=3,
+        ),
+        Case(
+            "cells, top",
+            m.CellTop(1, 2.0),
+            cell_laws.top_pairs(2.0),
+            lambda: [[[1, 0], [0, 2]], [[1, 0], [0, 3]]],
+            strict=False,
+        ),
+        Case(
             "histogram",
             m.Histogram(2.0, edges=(0, 1, 2)),
             _shift(lap, 1, 2.0),
@@ -459,6 +503,21 @@ def every_mechanism() -> list[Case]:
             lambda: [[0, 0], [1, 0]],
             tight=True,
             grid=1,
+        ),
+        Case(
+            "keys, far threshold",
+            m.KeySelection(20.0, threshold=600, keys_per_person=3, whole=8),
+            _shift(gauss, 8, 20.0),
+            lambda: [[10**6, 10**6], [10**6 + 8, 10**6]],
+            pure=False,
+        ),
+        Case(
+            "keys, one each",
+            m.OptimalKeySelection(1.0, 0.01),
+            _chances(m.OptimalKeySelection(1.0, 0.01)),
+            lambda: [[0, 5000], [1, 5000]],
+            pure=False,
+            strict=False,
         ),
         Case(
             "count",

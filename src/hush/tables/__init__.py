@@ -1,9 +1,13 @@
 """Private answers from tables, where the data is."""
 
 from hush.tables.aggregate import Aggregate, count, mean, sum
-from hush.tables.answer import Answer, Planned
+from hush.tables.answer import Answer
 from hush.tables.dataset import Dataset, Grouped, open_table
+from hush.tables.planned import Planned
 from hush.tables.query import Query
+from hush.tables.rank import max, median, min, quantile, quantiles
+from hush.tables.spread import correlation, covariance, std, variance
+from hush.tables.tally import histogram, mode, top_k
 
 __all__ = [
     "Aggregate",
@@ -12,8 +16,20 @@ __all__ = [
     "Grouped",
     "Planned",
     "Query",
+    "correlation",
     "count",
+    "covariance",
+    "histogram",
+    "max",
     "mean",
+    "median",
+    "min",
+    "mode",
     "open_table",
+    "quantile",
+    "quantiles",
+    "std",
     "sum",
+    "top_k",
+    "variance",
 ]

@@ -7,17 +7,17 @@ from typing import Any, final
 import ibis.expr.types as ir
 
 from hush import checks
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
 from hush.tables import expression, select
 from hush.tables.aggregate import Aggregate
 from hush.tables.answer import Answer
-from hush.tables.query import Key, Query
+from hush.tables.groups import Groups, PublicGroups, public
+from hush.tables.query import Query
 from hush.tables.source import source
 from hush.units import Neighbors
 
 _MOST_ROWS = 1 << 20
-_MOST_KEYS = 1 << 20
 
 
 @final
@@ -36,6 +36,7 @@ class Dataset:
     rows: int
     neighbors: Neighbors
     ledger: Ledger
+    groups: int | None = None
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, unit={self.unit!r}, {self.neighbors})"
@@ -58,11 +59,11 @@ class Dataset:
         """
         for name in columns:
             expression.column(self.table, name)
-        return Grouped(self, columns, _keys(columns, keys))
+        return Grouped(self, public(columns, keys))
 
     def agg(self, **aggregates: Aggregate) -> Query:
         """Ask about all rows together."""
-        return Grouped(self, (), ((),)).agg(**aggregates)
+        return Grouped(self, PublicGroups()).agg(**aggregates)
 
     def sql(
         self,
@@ -81,11 +82,10 @@ class Dataset:
 @final
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """A data set and the public groups it is asked about."""
+    """A data set and the groups it is asked about."""
 
     dataset: Dataset
-    by: tuple[str, ...]
-    keys: tuple[Key, ...]
+    groups: Groups
 
     def agg(self, **aggregates: Aggregate) -> Query:
         """Name the aggregates to release."""
@@ -97,26 +97,9 @@ class Grouped:
                     f"{name} must be an aggregate such as hush.count(); got a "
                     f"{type(each).__name__}."
                 )
-            for _, text, _ in each.needs:
-                if text:
-                    expression.number(self.dataset.table, text)
-        return Query(self.dataset, self.by, self.keys, dict(aggregates))
-
-
-def _keys(columns: tuple[str, ...], keys: Any) -> tuple[Key, ...]:
-    if not columns:
-        raise InvalidArgument("group_by needs at least one column.")
-    if isinstance(keys, str):
-        raise Unsupported(
-            f"keys must be a list of public values; got {keys!r}. "
-            "Keys found in the data are not supported yet."
-        )
-    listed = tuple(tuple(key) if len(columns) > 1 else (key,) for key in keys)
-    if not listed or len(listed) > _MOST_KEYS or len(set(listed)) != len(listed):
-        raise InvalidArgument("keys must be 1 to 2^20 different values.")
-    if any(len(key) != len(columns) for key in listed):
-        raise InvalidArgument(f"each key must have {len(columns)} values.")
-    return listed
+            for text in each.expressions:
+                expression.number(self.dataset.table, text)
+        return Query(self.dataset, self.groups, dict(aggregates))
 
 
 def open_table(

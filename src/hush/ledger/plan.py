@@ -131,7 +131,7 @@ def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, Any]:
 
 
 @final
-@dataclass(frozen=True, eq=False)  # known by identity: a key of what is computed once
+@dataclass(frozen=True)
 class Plan:
     """Steps that are declared together and charged as one event.
 
@@ -180,6 +180,11 @@ class Plan:
     def outline(self) -> dict[str, Any]:
         """What its release says, whatever the answer."""
         return frame(self.steps, self.curve)
+
+    @cached_property
+    def asked(self) -> dict[Any, Any]:
+        """What `hush.ledger.request.ask` computed for this plan, by who pays."""
+        return {}
 
     def cost(self, grid: Grid, delta: float | None) -> Units:
         """Return what an account pays, in its grains."""

@@ -1,6 +1,5 @@
 """A request: what a plan will take from which accounts, in the words of the ledger."""
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from hush.ledger.cost import Grid
 from hush.ledger.entry import canonical
 from hush.ledger.plan import Plan, Spend
 
+_MOST = 64  # analysts and accounts that one plan remembers
 Grids = tuple[tuple[str, Grid], ...]  # the accounts that pay, and their grains
 
 
@@ -72,9 +72,6 @@ def _ask(
     )
 
 
-_known = functools.lru_cache(maxsize=256)(_ask)
-
-
 def ask(
     plan: Plan | Spend,
     payers: tuple[str, ...],
@@ -82,6 +79,17 @@ def ask(
     delta: float | None,
     library: str,
 ) -> Request:
-    """Return what `plan` asks of its payers; a repeated plan is not priced again."""
-    price = _known if isinstance(plan, Plan) else _ask
-    return price(plan, payers, grids, delta, library)
+    """Return what `plan` asks of its payers; a repeated plan is not priced again.
+
+    What was asked is kept by the plan itself and goes with it: a plan may hold a query,
+    and a query may hold data.
+    """
+    if isinstance(plan, Spend):
+        return _ask(plan, payers, grids, delta, library)
+    terms = (payers, grids, delta, library)
+    found = plan.asked.get(terms)
+    if found is None:
+        if len(plan.asked) >= _MOST:
+            plan.asked.clear()
+        found = plan.asked[terms] = _ask(plan, *terms)
+    return found

@@ -164,7 +164,8 @@ def test_l11_backends_killed_during_commits(postgres_url, server, tmp_path):
     thread = threading.Thread(target=terminate)
     thread.start()
     try:
-        storm(postgres_url, tmp_path / "log", seconds=20, chance=0.0, outside=0.0)
+        calm = {"chance": 0.0, "outside": 0.0, "least": {"release": 100}}
+        storm(postgres_url, tmp_path / "log", seconds=20, **calm)
     finally:
         stop.set()
         thread.join()

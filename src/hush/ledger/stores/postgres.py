@@ -23,10 +23,10 @@ _BEGIN = (
     f"SELECT {routines.ALONE}",
 )
 # The functions need to see what was committed while they waited for the lock.
-_SESSION = {
-    "client_min_messages": "warning",
-    "default_transaction_isolation": "read committed",
-}
+_SESSION = (
+    "SET client_min_messages = 'warning'; "
+    "SET default_transaction_isolation = 'read committed'"
+)
 _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 
@@ -112,8 +112,11 @@ class Postgres(Store):
         return "Postgres(...)"  # the address may hold a password
 
     def _check(self, step: str) -> None:
-        for name in ("fsync", "full_page_writes"):
-            if self._open().execute(f"SHOW {name}").fetchone()[0] != "on":
+        names = ("fsync", "full_page_writes")
+        asked = ", ".join(f"current_setting('{name}')" for name in names)
+        values = self._open().execute(f"SELECT {asked}").fetchone()
+        for name, value in zip(names, values, strict=True):
+            if value != "on":
                 raise LedgerError(
                     f"the PostgreSQL server runs with {name}=off, so a charge could be "
                     "lost in a crash. Switch it on."
@@ -149,8 +152,7 @@ class Postgres(Store):
                     "the database has no encoding (SQL_ASCII), so letters have no "
                     "agreed length to be hashed with. Create it with ENCODING 'UTF8'."
                 )
-            for name, value in _SESSION.items():
-                connection.execute(f"SET {name} = '{value}'")
+            connection.execute(_SESSION)
             self._connection, self._cursor = connection, connection.cursor()
         return self._connection
 

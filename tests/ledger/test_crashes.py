@@ -8,7 +8,7 @@ from hush.ledger import Budget, Ledger
 from hush.ledger.steps import STEPS
 from ledger.faults import settle, storm
 
-SOME = {"release": 30, "outside": 15, "drawn": 1}
+SOME = {"release": 30, "killed": 21}
 
 
 def _run(url, log, seconds, least, keys=60, fit=40):
@@ -41,7 +41,7 @@ def test_l1_killed_for_ten_seconds_postgres(postgres_url, tmp_path):
 def test_l1_killed_at_every_step(durable_url, tmp_path):
     """Long enough, with keys enough, that somebody dies at every single step."""
     steps = {*STEPS, "released", "outside"}
-    least = {"release": 300} | dict.fromkeys(steps, 2)
+    least = {"release": 300, "killed": 301} | dict.fromkeys(steps, 2)
     answers, kills = _run(durable_url, tmp_path / "log", 60, least, 3000, 2000)
     print(len(answers), "answers,", dict(kills))
     assert len(answers) > 200

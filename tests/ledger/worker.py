@@ -54,14 +54,16 @@ class Diary:
     def __init__(self, log: str) -> None:
         self.file = open(log)  # noqa: SIM115 (as long as the nursery)
         self.lines = 0
-        self.seen = Counter[str]()  # releases, and deaths by step
+        self.seen = Counter[str]()  # releases, refusals, deaths, and these by step
 
     def read(self) -> int:
         """Return how many lines there are."""
         for line in self.file:
             words = line.split()
             self.lines += 1
-            self.seen[words[1] if words[0] == "killed" else words[0]] += 1
+            self.seen[words[0]] += 1
+            if words[0] == "killed":
+                self.seen[words[1]] += 1
         return self.lines
 
 

@@ -97,3 +97,8 @@ def hockey(p, q, epsilon):
         float(np.maximum(p - math.exp(epsilon) * q, 0).sum()),
         float(np.maximum(q - math.exp(epsilon) * p, 0).sum()),
     )
+
+
+def deviations(level, runs):
+    """How far a share of runs strays from its level: beyond it with chance 1e-9."""
+    return 6.1 * math.sqrt(level * (1 - level) / runs)

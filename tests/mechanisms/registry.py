@@ -36,7 +36,6 @@ class Case:
     options: dict = field(default_factory=dict)  # for curve()
     errors: Callable[[Any, int], Any] | None = None  # (source, count) -> errors
     strict: bool = True  # 5 % less noise shows up in the pairs
-    points: int = 200  # composed curves cost a search per ε: fewer in the fast lane
 
     def __repr__(self) -> str:
         return self.name
@@ -392,7 +391,6 @@ def every_mechanism() -> list[Case]:
             _selection(exact.top_two, 2.0),
             lambda: [[0, 1, 1], [1, 1, 0]],
             strict=False,
-            points=3,
         ),
         Case(
             "norm of infinity",
@@ -430,7 +428,6 @@ def every_mechanism() -> list[Case]:
             _records(0.5, unit, 4.0, replace=False),
             lambda: [[0.1], [0.1, 0.9]],
             strict=False,
-            points=3,
         ),
         Case(
             "winsorized mean",
@@ -438,7 +435,6 @@ def every_mechanism() -> list[Case]:
             _records(0.25, unit, 8.0, replace=True),
             lambda: [[0.1, 0.2, 0.3], [0.9, 0.2, 0.3]],
             strict=False,
-            points=3,
         ),
         Case(
             "cells, median",

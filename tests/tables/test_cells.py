@@ -63,7 +63,11 @@ def oracle(rows, axis, cap):
 POISON = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, -1e308, None, 4.0]
 
 
-@pytest.mark.parametrize("bounds", [(-3, 5), (0, 1e6), (-1e-3, 1e-3), (7, 7)], ids=str)
+@pytest.mark.parametrize(
+    "bounds",
+    [(-3, 5), (0, 1e6), (-1e-3, 1e-3), (7, 7), (0.1, 0.1 + 0.2), (1e9, 1e9 + 1)],
+    ids=str,
+)
 def test_every_engine_finds_the_same_cells(engine, bounds):
     generator = np.random.default_rng(5)
     lower, upper = bounds
@@ -79,6 +83,10 @@ def test_every_engine_finds_the_same_cells(engine, bounds):
     ]
     rows += [(100 + i, "a", x) for i, x in enumerate(POISON)]
     rows += [(None, "a", 1.0), (200, "b", float(lower)), (201, "b", float(upper))]
+    rows += [
+        (300 + i, "b", math.nextafter(x, to))
+        for i, (x, to) in enumerate(itertools.product(bounds, (-math.inf, math.inf)))
+    ]
     axis = Axis.of(bounds, 500)
     found = histograms(engine.table(arrow(rows)), axis, rows=3)
     assert np.array_equal(dense(found), oracle(rows, axis, 3))
@@ -129,6 +137,12 @@ def test_exhaustive_neighbors_of_tiny_tables(rows):
     moved = found - found[0]
     assert np.all(moved >= 0)  # what the factor of add/remove rests on
     assert 0.99 * rows * UNIT < moved.sum(axis=1).max() <= rows * UNIT
+    # The twin that forgets to bound: whole rows for everybody.
+    loose = table.mutate(_w=ibis.literal(UNIT, "int64"))
+    rows_of = cells(loose, ("c", "g"), expression.number(loose, "x"), axis)
+    twin = dense(read(rows_of.to_pyarrow(), ("c", "g"), keys, axis))
+    twin = twin.reshape(len(cases), -1)
+    assert (twin - twin[0]).sum(axis=1).max() > rows * UNIT
 
 
 def test_a_heavy_person_counts_as_their_cap(engine):

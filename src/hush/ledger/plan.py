@@ -95,11 +95,15 @@ class Step:
 
         A query that is `adaptive` also sees the earlier answers of its batch.
         """
+        from hush.mechanisms.listening import declaring  # light until a draw
+
         if self._bound is not None:
-            return self._bound.run(data, source=source)
-        if getattr(self.query, "adaptive", False):
-            return self.mechanism.run(self.query(data, earlier), source=source)
-        return self.mechanism.run(self.query(data), source=source)
+            with declaring(1):
+                return self._bound.run(data, source=source)
+        adaptive = getattr(self.query, "adaptive", False)
+        value = self.query(data, earlier) if adaptive else self.query(data)
+        with declaring(self.sensitivity):
+            return self.mechanism.run(value, source=source)
 
     def fact(self, name: str) -> Any:
         """Return what the query, or else the mechanism, says of itself."""

@@ -7,21 +7,19 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.cell_draw import Choice, draw
 from hush.mechanisms.cell_quantile import CellQuantile, depth, factor, fraction
-from hush.mechanisms.cells import Cells, Group, draw
+from hush.mechanisms.cells import Cells, Integers
 from hush.mechanisms.geometric import Geometric
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.selection import Gap, bounded_range
 from hush.noise import SECURE, Source
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
-
-Integers = NDArray[np.int64]
 
 # Shares of ε for the count, the estimate and each end. Public, whatever the data.
 _SAMPLING = (Fraction(1, 10), Fraction(1, 2), Fraction(1, 5))
@@ -167,24 +165,28 @@ class CellInterval(Mechanism):
             totals = np.array([group.total for group in cells.groups], dtype=np.int64)
             counts = Geometric(self._exact / self._shares[0]).run(totals, source=source)
         low, high = np.zeros_like(point), np.full_like(point, self.size - 1)
-        for side, found in ((-1, low), (1, high)):
-            if side not in self._sides:
-                continue
-            for place, group in enumerate(cells.groups):
-                count = 0 if counts is None else int(counts[place])
-                found[place] = self._end(side, group, count, source)
+        if -1 in self._sides:
+            low = self._end(-1, cells, counts, source)
+        if 1 in self._sides:
+            high = self._end(1, cells, counts, source)
         return Between(point, np.minimum(low, point), np.maximum(high, point), counts)
 
-    def _end(self, side: int, group: Group, count: int, source: Source) -> int:
-        """Return the cell of one end, inside the domain."""
+    def _end(
+        self, side: int, cells: Cells, counts: Integers | None, source: Source
+    ) -> Integers:
+        """Return the cell of one end in each group, inside the domain."""
         scale = self._end_scale(side)
-        slope, start = self._line(side, count)
-        beyond = depth(scale, self.size, self._miss) + start
-        target = (self._alpha + side * slope) * group.total + side * beyond
+        beyond = depth(scale, self.size, self._miss)
         # Cells that stand for "no end": so many that small groups choose them.
         pad = math.ceil(self.size / self._miss)
         edges = (-pad, self.size) if side < 0 else (0, self.size + pad)
-        return min(max(draw(group, edges, target, scale, source), 0), self.size - 1)
+        choices = []
+        for place, group in enumerate(cells.groups):
+            slope, start = self._line(side, 0 if counts is None else int(counts[place]))
+            level = self._alpha + side * slope
+            target = level * group.total + side * (beyond + start)
+            choices.append(Choice.of(group, edges, target, scale))
+        return np.clip(draw(choices, source), 0, self.size - 1)
 
     def _line(self, side: int, count: int) -> tuple[Fraction, int]:
         """Return (slope, start) of a line that the sampling error stays below.

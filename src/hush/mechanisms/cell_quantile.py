@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_least, distance
-from hush.mechanisms.cells import Cells, Group, draw
+from hush.mechanisms.cell_draw import Choice, draw
+from hush.mechanisms.cells import Cells, Group, Integers
 from hush.mechanisms.exponential import Exponential
 from hush.mechanisms.geometric import Geometric
 from hush.mechanisms.mechanism import Mechanism
@@ -139,6 +140,15 @@ class CellQuantile(Mechanism):
         """
         return Exponential(self.scale).error.among(self.size)
 
+    def rank_error(self, level: float = 0.95, groups: int = 1) -> float:
+        """Return the weight that the rank errors of all groups stay within.
+
+        Guarantee: with probability at least `level`, whatever the data.
+        """
+        checks.real("level", level, above=0, below=1)
+        several = checks.whole("groups", groups, at_least=1) * len(self._levels)
+        return self.error.quantile(1 - (1 - level) / several)
+
     def run(self, value: Any, *, source: Source = SECURE) -> NDArray[np.int64]:
         """Return a cell for each group; of several levels, a row of cells for each.
 
@@ -149,38 +159,49 @@ class CellQuantile(Mechanism):
             raise InvalidArgument(
                 f"value must have size={self.size} cells; it has {cells.size}."
             )
+        groups = list(cells.groups)
+        edges = [(0, self.size)] * len(groups)
         ends = (Fraction(0), Fraction(1))
-        found = [
-            self._find(group, (0, self.size), self._levels, ends, source)
-            for group in cells.groups
-        ]
-        array = np.array(found, dtype=np.int64).reshape(-1, len(self._levels))
-        return array if isinstance(self.at, tuple) else array[:, 0]
+        found = self._find(groups, edges, self._levels, ends, source)
+        return np.stack(found, axis=1) if isinstance(self.at, tuple) else found[0]
 
     def _find(
         self,
-        group: Group,
-        edges: Edges,
+        groups: list[Group],
+        edges: list[Edges],
         levels: tuple[Fraction, ...],
         ends: tuple[Fraction, Fraction],
         source: Source,
-    ) -> list[int]:
-        """Return the cells of `levels` in the part of a group between two levels."""
+    ) -> list[Integers]:
+        """Return, level by level, the cells in parts of groups between two levels."""
         if not levels:
             return []
         half = len(levels) // 2
         middle = levels[half]
-        target = self._target(_between(ends[0], middle, ends[1]))
-        cell = draw(group, edges, target(group.total), self._exact, source)
+        inside = _between(ends[0], middle, ends[1])
+        target = self._target(inside)
+        found = draw(
+            [
+                Choice.of(group, edge, target(group.total), self._exact)
+                for group, edge in zip(groups, edges, strict=True)
+            ],
+            source,
+        )
         if len(levels) == 1:
-            return [cell]
-        share = self._share(group, cell, _between(ends[0], middle, ends[1]), source)
-        below, above = group.split(cell, share)
-        left, right = (ends[0], middle), (middle, ends[1])
+            return [found]
+        shares = self._shares(groups, found, inside, source)
+        below, above = [], []
+        for group, cell, share in zip(groups, found.tolist(), shares, strict=True):
+            parts = group.split(cell, share)
+            below.append(parts[0])
+            above.append(parts[1])
+        cells = found.tolist()
+        left = [(edge[0], cell + 1) for edge, cell in zip(edges, cells, strict=True)]
+        right = [(cell, edge[1]) for edge, cell in zip(edges, cells, strict=True)]
         return [
-            *self._find(below, (edges[0], cell + 1), levels[:half], left, source),
-            cell,
-            *self._find(above, (cell, edges[1]), levels[half + 1 :], right, source),
+            *self._find(below, left, levels[:half], (ends[0], middle), source),
+            found,
+            *self._find(above, right, levels[half + 1 :], (middle, ends[1]), source),
         ]
 
     def _target(self, level: Fraction) -> Target:
@@ -192,18 +213,16 @@ class CellQuantile(Mechanism):
             return lambda total: total - min(Fraction(skipped), Fraction(total, 2))
         return lambda total: level * total
 
-    def _share(
-        self, group: Group, cell: int, level: Fraction, source: Source
-    ) -> Fraction:
-        """Return how much of a cell lies below a level, from noisy counts."""
-        low, high = np.searchsorted(group.places, [cell, cell + 1])
-        cuts = group.ranks[[0, low, high, -1]]
-        noise = discrete_laplace(_COARSE * self._exact, 3, source=source)
-        below, inside, above = (int(each) for each in np.diff(cuts) + noise)
-        if inside <= 0:
-            return Fraction(1, 2)
-        wanted = (level * (below + inside + above) - below) / inside
-        return min(max(wanted, Fraction(0)), Fraction(1)).limit_denominator(_FEW)
+    def _shares(
+        self, groups: list[Group], found: Integers, level: Fraction, source: Source
+    ) -> list[Fraction]:
+        """Return how much of each found cell lies below a level, by noisy counts."""
+        counts = np.zeros((len(groups), 3), dtype=np.int64)
+        for row, group, cell in zip(counts, groups, found, strict=True):
+            low, high = np.searchsorted(group.places, [cell, cell + 1])
+            row[:] = np.diff(group.ranks[[0, low, high, -1]])
+        counts += discrete_laplace(_COARSE * self._exact, counts.shape, source=source)
+        return [_share(level, *row) for row in counts.tolist()]
 
     @classmethod
     def _for_pure(
@@ -220,3 +239,11 @@ def _between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
     if high <= low:
         return Fraction(1, 2)
     return ((level - low) / (high - low)).limit_denominator(_FEW)
+
+
+def _share(level: Fraction, below: int, inside: int, above: int) -> Fraction:
+    """Return the share of a cell that lies below a level of the whole."""
+    if inside <= 0:
+        return Fraction(1, 2)
+    wanted = (level * (below + inside + above) - below) / inside
+    return min(max(wanted, Fraction(0)), Fraction(1)).limit_denominator(_FEW)

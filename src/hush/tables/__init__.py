@@ -3,6 +3,8 @@
 from hush.tables.aggregate import Aggregate, count, mean, sum
 from hush.tables.answer import Answer
 from hush.tables.dataset import Dataset, Grouped, open_table
+from hush.tables.distinct import count_distinct
+from hush.tables.graph import Graph, open_graph
 from hush.tables.planned import Planned
 from hush.tables.query import Query
 from hush.tables.rank import max, median, min, quantile, quantiles
@@ -13,11 +15,13 @@ __all__ = [
     "Aggregate",
     "Answer",
     "Dataset",
+    "Graph",
     "Grouped",
     "Planned",
     "Query",
     "correlation",
     "count",
+    "count_distinct",
     "covariance",
     "histogram",
     "max",
@@ -25,6 +29,7 @@ __all__ = [
     "median",
     "min",
     "mode",
+    "open_graph",
     "open_table",
     "quantile",
     "quantiles",

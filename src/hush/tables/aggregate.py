@@ -5,12 +5,13 @@ an interval. Nothing here sees data.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
+from hush.errors import InvalidArgument
 from hush.tables.bounding import Grid
 from hush.tables.part import Floats, Limit, Needs, Part
 from hush.tables.reading import Term
@@ -196,24 +197,49 @@ def count() -> Count:
     return Count()
 
 
-def sum(expression: str, bounds: Any) -> Sum:
-    """Add up an expression clamped to public `bounds`.
+def sum(expression: str, bounds: Any) -> Any:
+    """Add up an expression clamped to public `bounds`, or to "private" ones.
 
     Example:
         >>> sum("fare", bounds=(0, 80))
         Sum(expression='fare', bounds=(0.0, 80.0))
     """
-    return Sum(expression, limits(bounds))
+    return bounded((expression,), bounds, lambda b: Sum(expression, limits(b)))
 
 
-def mean(expression: str, bounds: Any) -> Mean:
-    """Average an expression clamped to public `bounds`.
+def mean(expression: str, bounds: Any) -> Any:
+    """Average an expression clamped to public `bounds`, or to "private" ones.
 
     Example:
         >>> mean("fare", bounds=(0, 80))
         Mean(expression='fare', bounds=(0.0, 80.0))
     """
-    return Mean(expression, limits(bounds))
+    return bounded((expression,), bounds, lambda b: Mean(expression, limits(b)))
+
+
+@final
+@dataclass(frozen=True)
+class Unbounded:
+    """An aggregate that waits for the bounds of its expressions."""
+
+    expressions: tuple[str, ...]
+    make: Callable[..., Aggregate]
+
+
+def bounded(
+    expressions: tuple[str, ...], bounds: Any, make: Callable[..., Aggregate]
+) -> Any:
+    """Return the aggregate, or one that waits where bounds are to be found.
+
+    `make` takes the bounds of each expression; one for all if there is but one.
+    """
+    if isinstance(bounds, str):
+        if bounds != "private":
+            raise InvalidArgument(
+                f'bounds must be two numbers or "private"; got {bounds!r}.'
+            )
+        return Unbounded(expressions, make)
+    return make(bounds) if len(expressions) == 1 else make(*bounds)
 
 
 def limits(bounds: Any) -> tuple[float, float]:

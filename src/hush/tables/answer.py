@@ -30,6 +30,7 @@ class Answer:
     release: Release
     query: "Query"
     mechanisms: "tuple[Mechanism, ...]"
+    bounds: Mapping[str, tuple[float, float]] | None = None  # those found in the data
 
     @property
     def receipt(self) -> "Receipt":

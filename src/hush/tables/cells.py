@@ -81,10 +81,15 @@ class Axis:
 
     def cell(self, value: Any) -> Any:
         """Return the engine's expression for the cell of a tame number, not NULL."""
-        inside = ibis.least(ibis.greatest(value, self.lower), self.upper)
+        last = self.first + self.size - 1
+        # A cell too far on either side: it only keeps the cast from overflowing, so
+        # that it does not matter how an engine reads these numbers.
+        low, high = float((self.first - 1) * self.step), float((last + 1) * self.step)
+        inside = ibis.least(ibis.greatest(value, low), high)
         # Scaling by a power of two is exact; adding and flooring are IEEE operations.
         place = (inside * float(1 / self.step) + 0.5).floor().cast("int64")
-        return place - ibis.literal(self.first, "int64")
+        lowest, highest = (ibis.literal(x, "int64") for x in (self.first, last))
+        return ibis.least(ibis.greatest(place, lowest), highest) - lowest
 
     def values(self, cells: Any) -> NDArray[np.float64]:
         """Return the middle of each cell, inside the bounds."""

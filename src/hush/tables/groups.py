@@ -113,8 +113,6 @@ class PublicGroups(Groups):
 
 def public(by: tuple[str, ...], keys: Any) -> PublicGroups:
     """Return the groups of public keys: values of one column, or tuples of several."""
-    if not by:
-        raise InvalidArgument("group_by needs at least one column.")
     listed = tuple(tuple(key) if len(by) > 1 else (key,) for key in keys)
     if not listed or len(listed) > _MOST_KEYS or len(set(listed)) != len(listed):
         raise InvalidArgument("keys must be 1 to 2^20 different values.")

@@ -53,7 +53,9 @@ class Asked:
 
     def __call__(self, data: Fetched, earlier: tuple[Any, ...]) -> Any:
         """Return the exact input of the mechanism: private."""
-        keys = earlier[0] if self.keys is None else self.keys
+        keys = self.keys
+        if keys is None:  # found by the first step, which itself needs none
+            keys = tuple(earlier[0]) if earlier else ()
         return self.part.exact(data, keys)
 
 
@@ -158,7 +160,7 @@ class Query:
         """The rows the query is about."""
         data = self.dataset
         table = self.groups.rows(data.table, data.unit)
-        return View(table, data.unit, data.rows, self.by, data.groups)
+        return View(table, data.table, data.unit, data.rows, self.by, data.groups)
 
     @cached_property
     def _terms(self) -> tuple[Term, ...]:

@@ -13,7 +13,7 @@ from hush.mechanisms.cell_interval import Between, CellInterval
 from hush.mechanisms.cell_quantile import CellQuantile
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables import cells, expression
-from hush.tables.aggregate import Aggregate, Ends, Estimate, Released, limits
+from hush.tables.aggregate import Aggregate, Ends, Estimate, Released, bounded, limits
 from hush.tables.bounding import UNIT
 from hush.tables.cells import Axis
 from hush.tables.part import Amount, Key, Limit, Needs, Part, epsilon_of
@@ -234,7 +234,7 @@ def quantile(
     *,
     level: float = _LEVEL,
     population: bool = False,
-) -> Quantile:
+) -> Any:
     """Return the quantile `at` of an expression clamped to public `bounds`.
 
     It comes with an interval at `level`, which must be said in advance since it costs
@@ -246,10 +246,14 @@ def quantile(
     """
     checks.real("at", at, at_least=0, at_most=1)
     checks.real("level", level, above=0, below=1)
-    return Quantile(expression, float(at), _wide(bounds), level, population)
+
+    def make(found: Any) -> Quantile:
+        return Quantile(expression, float(at), _wide(found), level, population)
+
+    return bounded((expression,), bounds, make)
 
 
-def quantiles(expression: str, at: Sequence[float], bounds: Any) -> Quantiles:
+def quantiles(expression: str, at: Sequence[float], bounds: Any) -> Any:
     """Return several quantiles at once: m cost about log2(m) single ones.
 
     Example:
@@ -259,12 +263,14 @@ def quantiles(expression: str, at: Sequence[float], bounds: Any) -> Quantiles:
     levels = tuple(checks.real("at", each, at_least=0, at_most=1) for each in at)
     if not levels or sorted(set(levels)) != list(levels):
         raise InvalidArgument("at must be one or more rising numbers in 0..1.")
-    return Quantiles(expression, levels, _wide(bounds))
+    return bounded(
+        (expression,), bounds, lambda b: Quantiles(expression, levels, _wide(b))
+    )
 
 
 def median(
     expression: str, bounds: Any, *, level: float = _LEVEL, population: bool = False
-) -> Quantile:
+) -> Any:
     """Return the median of an expression clamped to public `bounds`.
 
     Example:
@@ -274,7 +280,7 @@ def median(
     return quantile(expression, 0.5, bounds, level=level, population=population)
 
 
-def min(expression: str, bounds: Any) -> Quantile:
+def min(expression: str, bounds: Any) -> Any:
     """Return about the smallest value: a few rows below it are ignored, privately.
 
     Example:
@@ -284,7 +290,7 @@ def min(expression: str, bounds: Any) -> Quantile:
     return quantile(expression, 0.0, bounds)
 
 
-def max(expression: str, bounds: Any) -> Quantile:
+def max(expression: str, bounds: Any) -> Any:
     """Return about the largest value: a few rows above it are ignored, privately.
 
     Example:

@@ -24,7 +24,8 @@ Key = tuple[Any, ...]
 class View:
     """The rows a query is about: its table, its groups and its bounded weights."""
 
-    table: ir.Table
+    table: ir.Table  # the rows that may be in a group
+    whole: ir.Table  # all rows, of which keys are found
     unit: str | None
     rows: int
     by: tuple[str, ...]
@@ -102,8 +103,11 @@ class Sums(Reading):
     def relation(self, view: View) -> ir.Table:
         """One row per group with exact integer sums."""
         table = view.weighted
+        # Worked out once per row, under a name: sums refer to it several times.
+        values = {f"_v{i}": term.value(table) for i, term in enumerate(self.terms)}
+        table = table.mutate(**values)
         moments = tuple(
-            Moment(f"m{i}", term.value(table), term.grid)
+            Moment(f"m{i}", table[f"_v{i}"], term.grid)
             for i, term in enumerate(self.terms)
         )
         return bounding.sums(table, view.by, moments)

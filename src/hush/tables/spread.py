@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hush.tables.aggregate import Aggregate, Estimate, Released, limits, ratio
+from hush.tables.aggregate import Aggregate, Estimate, Released, bounded, limits, ratio
 from hush.tables.bounding import Grid
 from hush.tables.part import Floats, Limit, Needs
 from hush.tables.reading import Term
@@ -200,46 +200,49 @@ class Correlation(_Both):
         return Estimate(*(np.clip(each, -1.0, 1.0) for each in (value, low, high)))
 
 
-def variance(expression: str, bounds: Any) -> Variance:
+def variance(expression: str, bounds: Any) -> Any:
     """Return the variance of an expression clamped to public `bounds`.
 
     Example:
         >>> variance("fare", bounds=(0, 80))
         Variance(expression='fare', bounds=(0.0, 80.0))
     """
-    return Variance(expression, limits(bounds))
+    return bounded((expression,), bounds, lambda b: Variance(expression, limits(b)))
 
 
-def std(expression: str, bounds: Any) -> Std:
+def std(expression: str, bounds: Any) -> Any:
     """Return the standard deviation of an expression clamped to public `bounds`.
 
     Example:
         >>> std("fare", bounds=(0, 80)).bounds
         (0.0, 80.0)
     """
-    return Std(expression, limits(bounds))
+    return bounded((expression,), bounds, lambda b: Std(expression, limits(b)))
 
 
-def covariance(first: str, second: str, bounds: Any) -> Covariance:
+def covariance(first: str, second: str, bounds: Any) -> Any:
     """Return the covariance of two expressions, each clamped to its public bounds.
 
     Example:
         >>> covariance("fare", "tip", bounds=((0, 80), (0, 20))).second
         'tip'
     """
-    return Covariance(first, second, _two(bounds))
+
+    def make(one: Any, two: Any) -> Covariance:
+        return Covariance(first, second, (limits(one), limits(two)))
+
+    return bounded((first, second), bounds, make)
 
 
-def correlation(first: str, second: str, bounds: Any) -> Correlation:
+def correlation(first: str, second: str, bounds: Any) -> Any:
     """Return the correlation of two expressions, each clamped to its public bounds.
 
     Example:
         >>> correlation("fare", "tip", bounds=((0, 80), (0, 20))).first
         'fare'
     """
-    return Correlation(first, second, _two(bounds))
 
+    def make(one: Any, two: Any) -> Correlation:
+        return Correlation(first, second, (limits(one), limits(two)))
 
-def _two(bounds: Any) -> tuple[tuple[float, float], tuple[float, float]]:
-    one, two = bounds
-    return limits(one), limits(two)
+    return bounded((first, second), bounds, make)

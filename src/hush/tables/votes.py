@@ -59,9 +59,8 @@ def _pairs(table: ir.Table, unit: str, by: tuple[str, ...]) -> ir.Table:
     ).distinct()
 
 
-def _kept(table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int) -> Any:
-    """Return distinct (person, key) pairs, at most `cap` of each, and `_keys`."""
-    pairs = _pairs(table, unit, by)
+def _cuts(pairs: ir.Table, by: tuple[str, ...], cap: int, salt: int) -> Any:
+    """Return how many keys each person holds, and the hash at which theirs are cut."""
     counts = pairs.group_by("_unit").agg(_keys=pairs.count())
     heavy = counts.filter(counts["_keys"] > cap).select(_heavy=counts["_unit"])
     many = pairs.inner_join(heavy, pairs["_unit"] == heavy["_heavy"])
@@ -69,13 +68,47 @@ def _kept(table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int) 
         "_heavy", _hash=keyed(salt, *(many[c] for c in ("_unit", *by)))
     )
     # Strictly below the next one: equal hashes at the edge are dropped together.
-    cuts = nth_smallest(hashed, "_heavy", "_hash", cap + 1)
+    return counts, nth_smallest(hashed, "_heavy", "_hash", cap + 1)
+
+
+def _kept(table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int) -> Any:
+    """Return distinct (person, key) pairs, at most `cap` of each, and `_keys`."""
+    pairs = _pairs(table, unit, by)
+    counts, cuts = _cuts(pairs, by, cap, salt)
     people = counts.left_join(cuts, counts["_unit"] == cuts["_heavy"]).select(
         _person=counts["_unit"], _keys=counts["_keys"], _cut=cuts["_cut"]
     )
     joined = pairs.inner_join(people, pairs["_unit"] == people["_person"])
     mine = keyed(salt, *(joined[c] for c in ("_unit", *by)))
     return joined.filter(joined["_cut"].isnull() | (mine < joined["_cut"]))
+
+
+def kept_pairs(
+    table: ir.Table, unit: str, by: tuple[str, ...], *, cap: int, salt: int = 0
+) -> ir.Table:
+    """Return the keys that each person keeps: at most `cap` rows for each of them.
+
+    Guarantee: which keys a person keeps depends on that person's keys alone.
+    """
+    by = _checked(table, unit, by, cap)
+    return _kept(table, unit, by, cap, salt)
+
+
+def kept_rows(
+    table: ir.Table, unit: str, by: tuple[str, ...], *, cap: int = 100, salt: int = 0
+) -> ir.Table:
+    """Return the rows of the keys that each person keeps: those that `votes` counts.
+
+    Guarantee: a person is in at most `cap` groups, and which ones depends on that
+    person's keys alone.
+    """
+    by = _checked(table, unit, by, cap)
+    _, cuts = _cuts(_pairs(table, unit, by), by, cap, salt)
+    known = table.filter(table[unit].notnull())
+    joined = known.left_join(cuts, known[unit] == cuts["_heavy"])
+    mine = keyed(salt, *(joined[c] for c in (unit, *by)))
+    kept = joined.filter(joined["_cut"].isnull() | (mine < joined["_cut"]))
+    return kept.drop("_heavy", "_cut")
 
 
 def _checked(

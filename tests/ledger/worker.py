@@ -87,6 +87,7 @@ def nursery(
     diary, generator = Diary(log), random.Random(7)
 
     def enough() -> bool:
+        diary.read()
         passed = time.monotonic() - start
         reached = all(diary.seen[name] >= number for name, number in least.items())
         return passed > (seconds if reached else 10 * seconds)

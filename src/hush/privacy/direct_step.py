@@ -1,0 +1,213 @@
+"""One step of DP-SGD on a grid of losses: a law above it and a law below it.
+
+With y = (x - 1/2)/σ² and κ = q/(1-q) the likelihood ratio is (1-q)(1 + κe^y): its log
+rises from log(1-q) by t = log(1 + κe^y) >= 0. Splitting an outcome between two grid
+points, keeping both its probabilities, reveals more; merging a cell of outcomes into
+one reveals less. Derivations are in docs/proofs/direct.md.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy import special
+
+from hush.privacy.loss_law import ROUNDING, Floats
+from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
+
+# Gauss-Legendre with six points, correctly rounded.
+_NODES = np.array([0.2386191860831969, 0.6612093864662645, 0.932469514203152])
+_WEIGHTS = np.array([0.46791393457269104, 0.3607615730481386, 0.17132449237917036])
+_NODES = np.concatenate([-_NODES[::-1], _NODES])
+_WEIGHTS = np.concatenate([_WEIGHTS[::-1], _WEIGHTS])
+_HEAD = 64
+_TURNS = 40
+_RHO = 64.0  # of the ellipse that bounds the error of a narrow cell
+_ALONG = (_RHO + 1 / _RHO) / 2
+
+
+@final
+@dataclass(frozen=True)
+class Steps:
+    """Masses at rises start + i·spacing under the law without the record.
+
+    Guarantee: together with the exact law beyond `end`, the curve of the pair lies on
+    the side that was asked for.
+    """
+
+    start: float
+    spacing: float
+    mass: Floats
+    end: float  # outcomes with a larger rise are not in `mass`
+
+
+@final
+@dataclass(frozen=True)
+class _Cells:
+    """Integrals over cells of y: mass W, and moments about the two ends."""
+
+    mass: Floats  # ∫ dN
+    mean: Floats  # ∫ κe^y dN / mass
+    left: Floats  # ∫ (κe^y - s_left) dN
+    right: Floats  # ∫ (s_right - κe^y) dN
+    mass_error: Floats  # relative
+    mean_error: Floats
+    left_error: Floats  # absolute
+    right_error: Floats
+
+
+def _between(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return Φ(b) - Φ(a) and a bound on its error."""
+    flip = a > 0
+    low = special.ndtr(np.where(flip, -b, a))
+    high = special.ndtr(np.where(flip, -a, b))
+    size = np.maximum(np.where(np.isinf(a), 0.0, np.abs(a)), np.abs(b))
+    # ndtr errs by a few roundings of the exponent z²/2, its argument by one.
+    return high - low, ROUNDING * (64 + 8 * size * size) * (high + low)
+
+
+def _cells(law: SubsampledGaussianLoss, rises: Floats) -> _Cells:
+    """Integrate over the cells between rises; the first rise may be zero."""
+    odds = law.rate / (1 - law.rate)
+    s = np.expm1(rises)
+    gap = np.exp(rises[:-1]) * np.expm1(np.diff(rises))  # s_right - s_left
+    y = np.log(s / odds)
+    shift = 0.5 / law.std
+    z = law.std * y
+    mass, mass_error = _between(z[:-1] + shift, z[1:] + shift)
+    part, part_error = _between(z[:-1] - shift, z[1:] - shift)
+    left = odds * part - s[:-1] * mass
+    right = s[1:] * mass - odds * part
+    left_error = odds * part_error + s[:-1] * mass_error + 8 * ROUNDING * odds * part
+    right_error = odds * part_error + s[1:] * mass_error + 8 * ROUNDING * odds * part
+    mean = odds * part / np.maximum(mass, 1e-300)
+    mass_error = mass_error / np.maximum(mass, 1e-300)
+    mean_error = mass_error + part_error / np.maximum(part, 1e-300) + 8 * ROUNDING
+    # Narrow cells: no difference of large numbers, by quadrature.
+    width = np.log1p(gap / s[:-1])
+    narrow = np.flatnonzero(width <= 0.02 * min(1 / law.std, 3.0))
+    if narrow.size:
+        begin, half = y[:-1][narrow], width[narrow] / 2
+        step = half[:, None] * (1 + _NODES)
+        back = half[:, None] * (1 - _NODES)
+        at = law.std * (begin[:, None] + step) + shift
+        weight = _WEIGHTS * half[:, None] * law.std / math.sqrt(2 * math.pi)
+        density = np.exp(-0.5 * at * at) * weight
+        middle = np.abs(law.std * (begin + half) + shift)
+        # The ellipse against the least value on the cell (docs/proofs/direct.md §2).
+        reach = law.std * half * (_ALONG + 1)
+        error = 200 * _RHO**-9 * np.exp(reach * (middle + reach))
+        # An end is off by a rounding of y, which moves the cell's share.
+        error += ROUNDING * (64 + 8 * middle**2 + 8 * law.std * middle * np.abs(begin))
+        error += 8 * ROUNDING * (1 + np.abs(begin)) / half
+        mass[narrow] = density.sum(axis=1)
+        left[narrow] = s[:-1][narrow] * (density * np.expm1(step)).sum(axis=1)
+        right[narrow] = s[1:][narrow] * (density * -np.expm1(-back)).sum(axis=1)
+        rise = (density * np.expm1(step)).sum(axis=1) / mass[narrow]
+        mean[narrow] = s[:-1][narrow] * (1 + rise)
+        mass_error[narrow] = mean_error[narrow] = error
+        left_error[narrow] = error * left[narrow]
+        right_error[narrow] = error * right[narrow]
+    return _Cells(
+        mass, mean, left, right, mass_error, mean_error, left_error, right_error
+    )
+
+
+def above(law: SubsampledGaussianLoss, spacing: float, count: int) -> Steps:
+    """Split every outcome up to rise count·spacing between the ends of its cell."""
+    rises = spacing * np.arange(count + 1)
+    cells = _cells(law, rises)
+    gap = np.exp(rises[:-1]) * math.expm1(spacing)
+    mass = np.zeros(count + 1)
+    mass[1:] += (np.maximum(cells.left, 0.0) + cells.left_error) / gap
+    mass[:-1] += (np.maximum(cells.right, 0.0) + cells.right_error) / gap
+    return Steps(0.0, spacing, mass * (1 + 16 * ROUNDING), float(rises[-1]))
+
+
+@final
+@dataclass
+class _Merging:
+    """Cells on their way to having their means on the grid."""
+
+    law: SubsampledGaussianLoss
+    spacing: float
+    ends: Floats
+    start: float = 0.0
+
+    @property
+    def sign(self) -> float:
+        """Where a mean misses the grid it is moved to less loss."""
+        return 1.0 if self.law.direction == "remove" else -1.0
+
+    @property
+    def grid(self) -> Floats:
+        return self.start + self.spacing * np.arange(self.ends.size, dtype=np.float64)
+
+    def cells(self) -> _Cells:
+        return _cells(self.law, np.concatenate([[0.0], self.ends]))
+
+    def begin(self, cells: _Cells) -> None:
+        """Let the grid start at the mean of the first cell."""
+        mean = float(cells.mean[0] * (1 - self.sign * cells.mean_error[0]))
+        self.start = math.log1p(mean) * (1 - self.sign * 4 * ROUNDING)
+
+    def misses(self, cells: _Cells) -> Floats:
+        """Return how far the means are beyond the grid, towards more loss."""
+        s = np.expm1(self.grid)
+        far = self.sign * (cells.mean - s) - cells.mean_error * cells.mean
+        far = (far - 8 * ROUNDING * s) / (1 + s)
+        far[0] = 0.0
+        return np.where(cells.mass > 0, far, 0.0)
+
+    def aim(self, cells: _Cells, *, first: bool) -> None:
+        """Move the ends: a mean moves about as far as both its ends do."""
+        miss = np.clip(self.misses(cells), -0.2 * self.spacing, 0.2 * self.spacing)
+        miss[0] = miss[1] if first else -miss[1]
+        self.ends[:-1] -= self.sign * (miss[:-1] + miss[1:]) / 2
+        self.ends[-1] -= self.sign * miss[-1]
+
+    def lift(self, cells: _Cells) -> bool:
+        """Move both ends by what either side lacks; tell whether any lacked."""
+        short = np.clip(-self.misses(cells), 0.0, 0.2 * self.spacing)
+        lift = 1.1 * np.maximum(short, np.append(short[1:], 0.0))
+        if short.any():
+            self.ends += self.sign * (lift + 1e-9 * self.spacing)
+        return bool(short.any())
+
+
+def below(law: SubsampledGaussianLoss, spacing: float, count: int) -> Steps:
+    """Merge cells into outcomes on the grid, whose start is the mean of the first."""
+    halves = spacing * (np.arange(count + 1, dtype=np.float64) + 0.5)
+    # The first cells hold the bulk, and their shape is rough: they are laid first.
+    head = _Merging(law, spacing, halves[:_HEAD].copy())
+    cells = head.cells()
+    head.begin(cells)
+    head.ends[1:] += head.start
+    falling = bool(cells.mass[0] > cells.mass[1])
+    for _ in range(_TURNS if falling else 4):
+        cells = head.cells()
+        if falling:
+            head.begin(cells)
+        head.aim(cells, first=falling)
+    if falling:
+        head.begin(head.cells())
+    tail = halves[_HEAD:] + head.start
+    merging = _Merging(law, spacing, np.append(head.ends, tail), head.start)
+    for _ in range(3):
+        merging.aim(merging.cells(), first=False)
+    cells = merging.cells()
+    for _ in range(6):
+        if not merging.lift(cells):
+            break
+        cells = merging.cells()
+    mass = np.maximum(cells.mass * (1 - cells.mass_error - 16 * ROUNDING), 0.0)
+    # What still misses goes to the next grid point of less loss.
+    good = merging.misses(cells) >= 0
+    moved = np.where(good, 0.0, mass)
+    mass = np.where(good, mass, 0.0)
+    if merging.sign > 0:
+        mass[:-1] += moved[1:]
+    else:
+        mass[1:] += moved[:-1]
+    return Steps(merging.start, spacing, mass, float(merging.ends[-1]))

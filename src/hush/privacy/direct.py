@@ -52,7 +52,7 @@ class Sums:
 
     def then(self, other: "Sums") -> "Sums":
         """Compose, one mass after the other."""
-        mass = np.convolve(self.mass, other.mass)[: self.mass.size]
+        mass = _product(self.mass, other.mass)
         copies, least = self.copies + other.copies, self.least + other.least
         if not self.open_ended:
             return replace(self, copies=copies, least=least, mass=mass)
@@ -72,6 +72,21 @@ class Sums:
             float(self.mass @ rest[::-1]) + stay * self.rest,
             open_ended=True,
         )
+
+
+def _product(first: Floats, second: Floats) -> Floats:
+    """Return the first half of a convolution: sums of products, nothing transformed."""
+    size = first.size
+    if size <= 1024:
+        return np.asarray(np.convolve(first, second)[:size])
+    half = (size + 1) // 2
+    result = np.convolve(first[:half], second[:half])[:size]
+    result = np.append(result, np.zeros(size - result.size))
+    rest = size - half
+    cross = _product(first[:rest], second[half:])
+    same = first is second
+    result[half:] += 2 * cross if same else cross + _product(first[half:], second[:rest])
+    return result
 
 
 def _one(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:

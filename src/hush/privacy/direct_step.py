@@ -22,7 +22,7 @@ _WEIGHTS = np.array([0.46791393457269104, 0.3607615730481386, 0.1713244923791703
 _NODES = np.concatenate([-_NODES[::-1], _NODES])
 _WEIGHTS = np.concatenate([_WEIGHTS[::-1], _WEIGHTS])
 _HEAD = 64
-_TURNS = 40
+_TURNS = 8
 _RHO = 64.0  # of the ellipse that bounds the error of a narrow cell
 _ALONG = (_RHO + 1 / _RHO) / 2
 
@@ -160,12 +160,33 @@ class _Merging:
         far[0] = 0.0
         return np.where(cells.mass > 0, far, 0.0)
 
-    def aim(self, cells: _Cells, *, first: bool) -> None:
-        """Move the ends: a mean moves about as far as both its ends do."""
+    def aim(self, cells: _Cells) -> None:
+        """Move the ends but the first: a mean moves about as far as both its ends."""
         miss = np.clip(self.misses(cells), -0.2 * self.spacing, 0.2 * self.spacing)
-        miss[0] = miss[1] if first else -miss[1]
-        self.ends[:-1] -= self.sign * (miss[:-1] + miss[1:]) / 2
-        self.ends[-1] -= self.sign * miss[-1]
+        miss[:-1] = (miss[:-1] + miss[1:]) / 2
+        self.ends[1:] -= self.sign * miss[1:]
+
+    def solve(self, cells: _Cells) -> None:
+        """Move all ends by the least that puts the means on the grid, by Newton."""
+        law, s = self.law, np.expm1(self.ends)
+        odds = law.rate / (1 - law.rate)
+        z = law.std * np.log(s / odds) + 0.5 / law.std
+        density = law.std * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        density = density * (1 + s) / s / np.maximum(cells.mass, 1e-300)
+        ahead = (s - cells.mean) * density
+        density[:-1] *= cells.mass[:-1] / np.maximum(cells.mass[1:], 1e-300)
+        behind = (cells.mean[1:] - s[:-1]) * density[:-1]
+        scale = 1 / (1 + np.expm1(self.grid))[1:]
+        size = self.ends.size
+        matrix = np.zeros((size - 1, size))
+        rows = np.arange(size - 1)
+        matrix[rows, rows + 1] = ahead[1:] * scale
+        matrix[rows, rows] = behind * scale
+        matrix[:, 0] -= ahead[0] / (1 + cells.mean[0])  # the grid moves as well
+        matrix = np.where(np.isfinite(matrix), matrix, 0.0)
+        miss = self.sign * self.misses(cells)[1:]
+        move = np.linalg.lstsq(matrix, -miss, rcond=1e-9)[0]
+        self.ends += np.clip(move, -0.3 * self.spacing, 0.3 * self.spacing)
 
     def lift(self, cells: _Cells) -> bool:
         """Move both ends by what either side lacks; tell whether any lacked."""
@@ -181,21 +202,23 @@ def below(law: SubsampledGaussianLoss, spacing: float, count: int) -> Steps:
     halves = spacing * (np.arange(count + 1, dtype=np.float64) + 0.5)
     # The first cells hold the bulk, and their shape is rough: they are laid first.
     head = _Merging(law, spacing, halves[:_HEAD].copy())
-    cells = head.cells()
-    head.begin(cells)
+    head.begin(head.cells())
     head.ends[1:] += head.start
-    falling = bool(cells.mass[0] > cells.mass[1])
-    for _ in range(_TURNS if falling else 4):
+    for _ in range(_TURNS):
         cells = head.cells()
-        if falling:
-            head.begin(cells)
-        head.aim(cells, first=falling)
-    if falling:
-        head.begin(head.cells())
-    tail = halves[_HEAD:] + head.start
-    merging = _Merging(law, spacing, np.append(head.ends, tail), head.start)
-    for _ in range(3):
-        merging.aim(merging.cells(), first=False)
+        head.begin(cells)
+        if not np.abs(head.misses(cells)).max() > 1e-9 * spacing:
+            break
+        head.solve(cells)
+    head.begin(head.cells())
+    # Then the others, first those next to the seam.
+    ends = halves + head.start
+    ends[: head.ends.size] = head.ends
+    for size, turns in ((4 * _HEAD, 8), (ends.size, 3)):
+        part = _Merging(law, spacing, ends[:size], head.start)
+        for _ in range(turns):
+            part.aim(part.cells())
+    merging = _Merging(law, spacing, ends, head.start)
     cells = merging.cells()
     for _ in range(6):
         if not merging.lift(cells):

@@ -40,7 +40,7 @@ Term = Callable[[float], tuple[float, float]]
 class Expansion:
     """Terms that add up to delta.
 
-    Guarantee: `delta(epsilon)` brackets the truth for every epsilon > 0.
+    Guarantee: `delta(epsilon)` brackets the truth for every epsilon >= 0.
     """
 
     terms: tuple[Term, ...]
@@ -86,12 +86,9 @@ def epsilon_bracket(
     if not isinstance(law, SubsampledGaussianLoss):
         return lower, upper
     log_delta = math.log(delta)
-    known = lower > 0.5 * upper
-    guess = (lower + upper) / 2 if known else single_jump(law, times, delta)
-    for turn in range(4):
+    guess = _first_guess(law, times, delta, lower, upper)
+    for turn in range(5):
         before = upper - lower
-        guess = max(guess, lower, 1e-12)
-        guess = min(guess, upper) if upper > 0 else guess
         found = expand(law, times, guess, log_delta)
 
         def excess(side: int, epsilon: float, line: Expansion = found) -> float:
@@ -99,17 +96,35 @@ def epsilon_bracket(
 
         slope = max(-log_delta, 1.0) / guess
         high = solve(partial(excess, 1), guess, slope, above=True)
+        if high < 1e-9 * guess and excess(1, 0.0) <= 0:
+            return 0.0, 0.0
         start = high if math.isfinite(high) else guess
         low = solve(partial(excess, 0), start, slope, above=False)
         lower, upper = max(lower, low), min(upper, high)
-        stuck = turn > 0 and upper - lower > 0.5 * before
-        if upper - lower <= 3e-7 * upper or stuck:
+        stuck = turn > 1 and upper - lower > 0.5 * before
+        if upper - lower <= 3e-7 * upper or stuck or not upper > 0:
             break
-        moved = (low + high) / 2 if math.isfinite(high) else 2 * guess
+        moved = _between(lower, upper) if math.isfinite(upper) else 2 * guess
         if abs(moved - guess) <= 1e-4 * guess:
             break
         guess = moved
     return min(lower, upper), upper
+
+
+def _first_guess(
+    law: SubsampledGaussianLoss, times: int, delta: float, lower: float, upper: float
+) -> float:
+    if lower > 0.5 * upper:
+        return _between(lower, upper)
+    guess = max(single_jump(law, times, delta), 1e-12)
+    if lower < guess < upper or not 0 < upper < math.inf:
+        return max(guess, lower)
+    return _between(lower, upper)
+
+
+def _between(lower: float, upper: float) -> float:
+    """Return a point that is nearer to the lower end where they are far apart."""
+    return math.sqrt(max(lower, 1e-3 * upper) * upper)
 
 
 def delta_bracket(

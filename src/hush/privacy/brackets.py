@@ -17,12 +17,17 @@ from hush import checks
 from hush.errors import NoBound
 from hush.privacy import contour, direct_search, lattice, rare
 from hush.privacy.contour_line import TINY
+from hush.privacy.direct_search import COARSE, FINE, FINEST
 from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_law import Bracket, LossLaw
 from hush.privacy.saddle import Components, checked
 from hush.privacy.search import each, solve
 
+# A bracket -> a bracket inside it, by another engine.
+Improve = Callable[[float, float], tuple[float, float]]
+
 _SHARP = 1e-6
+_GRIDS = ((COARSE, FINE), (FINE, FINEST))  # the latter after all other engines
 _LATTICE_COPIES = 2000  # beyond, its bracket is too wide to help
 
 
@@ -120,7 +125,7 @@ def _copies(components: Components) -> int:
 def _best(
     components: Components,
     first: Callable[[], Bracket],
-    finer: Sequence[Callable[[float, float], tuple[float, float]]],
+    finer: Sequence[Improve],
     last: Callable[[], Bracket],
 ) -> tuple[float, float]:
     """Ask the contour; where it is not sharp, the special engines or the lattice."""
@@ -148,11 +153,12 @@ def _sharp(lower: float, upper: float) -> bool:
 
 
 def _delta(components: Components, epsilon: float) -> tuple[float, float]:
-    finer = [
-        partial(engine.delta_bracket, components[0], epsilon)
-        for engine in (direct_search, rare)
-        if engine.applies(components) and epsilon > 0
-    ]
+    finer: list[Improve] = []
+    if direct_search.applies(components) and epsilon > 0:
+        ask = partial(direct_search.delta_bracket, components[0], epsilon)
+        finer += [partial(ask, grids=grids) for grids in _GRIDS]
+    if rare.applies(components) and epsilon > 0:
+        finer.insert(1, partial(rare.delta_bracket, components[0], epsilon))
     return _best(
         components,
         partial(contour.delta_bracket, components, epsilon),
@@ -164,11 +170,12 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:
     if delta == 0.0:
         return _at_zero(components)
-    finer = [
-        partial(engine.epsilon_bracket, components[0], delta)
-        for engine in (direct_search, rare)
-        if engine.applies(components)
-    ]
+    finer: list[Improve] = []
+    if direct_search.applies(components):
+        ask = partial(direct_search.epsilon_bracket, components[0], delta)
+        finer += [partial(ask, grids=grids) for grids in _GRIDS]
+    if rare.applies(components):
+        finer.insert(1, partial(rare.epsilon_bracket, components[0], delta))
     return _best(
         components,
         partial(contour.epsilon_bracket, components, delta),

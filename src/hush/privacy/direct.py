@@ -85,7 +85,9 @@ def _product(first: Floats, second: Floats) -> Floats:
     rest = size - half
     cross = _product(first[:rest], second[half:])
     same = first is second
-    result[half:] += 2 * cross if same else cross + _product(first[half:], second[:rest])
+    result[half:] += (
+        2 * cross if same else cross + _product(first[half:], second[:rest])
+    )
     return result
 
 
@@ -184,4 +186,6 @@ def polygon(
     below_sum = np.concatenate([[0.0], np.cumsum(sums.mass)[:-1]])
     value = np.cumsum(below_sum / decay * -math.expm1(-spacing)) * decay
     value = value * (1 + slack) + floor
-    return Polygon((sums.least + drift - points)[::-1], np.minimum.accumulate(value[::-1]))
+    return Polygon(
+        (sums.least + drift - points)[::-1], np.minimum.accumulate(value[::-1])
+    )

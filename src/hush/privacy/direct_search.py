@@ -14,8 +14,9 @@ _MOST_COPIES = 4096
 _LARGEST_RISE = 600.0
 _SHARP = 8e-7
 _AIM = 3e-7
-_FIRST = 768
-_LAST = 1 << 14
+_TURNS = 60  # never reached: windows shrink to fit, then grids get finer
+# Sizes of grids: up to the middle one they cost less than other engines.
+COARSE, FINE, FINEST = 768, 6144, 1 << 14
 
 
 def applies(components: Components) -> bool:
@@ -31,9 +32,13 @@ def applies(components: Components) -> bool:
 
 
 def epsilon_bracket(
-    step: tuple[LossLaw, int], delta: float, lower: float, upper: float
+    step: tuple[LossLaw, int],
+    delta: float,
+    lower: float,
+    upper: float,
+    grids: tuple[int, int] = (COARSE, FINEST),
 ) -> tuple[float, float]:
-    """Improve a bracket of epsilon.
+    """Improve a bracket of epsilon, on grids from the first size to the last.
 
     Guarantee: as that of the given bracket.
 
@@ -49,15 +54,18 @@ def epsilon_bracket(
     law, times = step
     if not isinstance(law, SubsampledGaussianLoss):
         return lower, upper
-    if law.direction == "add":
-        return _add(law, times, delta, lower, upper)
-    return _remove(law, times, delta, lower, upper)
+    search = _add if law.direction == "add" else _remove
+    return search(law, times, delta, (lower, upper), grids)
 
 
 def delta_bracket(
-    step: tuple[LossLaw, int], epsilon: float, lower: float, upper: float
+    step: tuple[LossLaw, int],
+    epsilon: float,
+    lower: float,
+    upper: float,
+    grids: tuple[int, int] = (COARSE, FINEST),
 ) -> tuple[float, float]:
-    """Improve a bracket of delta.
+    """Improve a bracket of delta, on grids from the first size to the last.
 
     Guarantee: as that of the given bracket.
 
@@ -67,32 +75,40 @@ def delta_bracket(
     if not isinstance(law, SubsampledGaussianLoss):
         return lower, upper
     base = times * math.log1p(-law.rate)
-    rise = epsilon - base if law.direction == "remove" else -base - epsilon
-    count = _FIRST
+    rise = 1.001 * (epsilon - base if law.direction == "remove" else -base - epsilon)
+    count = grids[0]
     while count and 0 < rise <= _LARGEST_RISE:
-        most = polygon(law, times, 1.001 * rise, count, 1).delta(epsilon)
-        least = polygon(law, times, 1.001 * rise, count, 0).delta(epsilon)
+        most = polygon(law, times, rise, count, 1).delta(epsilon)
+        least = polygon(law, times, rise, count, 0).delta(epsilon)
         upper = min(upper, most) if most >= 0 else upper
         lower = max(lower, least) if least >= 0 else lower
-        count = _finer(count, (upper - lower) / upper)
+        if upper - lower <= _SHARP * upper:
+            break
+        count = _finer(count, (most - least) / upper, grids)
     return min(lower, upper), upper
 
 
 def _remove(
-    law: SubsampledGaussianLoss, times: int, delta: float, lower: float, upper: float
+    law: SubsampledGaussianLoss,
+    times: int,
+    delta: float,
+    bracket: tuple[float, float],
+    grids: tuple[int, int],
 ) -> tuple[float, float]:
+    lower, upper = bracket
     base = times * math.log1p(-law.rate)
-    known = upper if lower > 0.5 * upper else single_jump(law, times, delta)
-    rise, count = 1.2 * max(known, 0.0) - base, _FIRST
-    for _ in range(40):
-        if not 0 < rise <= _LARGEST_RISE:
+    known = lower > 0.9 * upper
+    end = 1.005 * upper if known else 1.2 * single_jump(law, times, delta)
+    rise, count = end - base, grids[0]
+    for _ in range(_TURNS):
+        if not count or not 0 < rise <= _LARGEST_RISE:
             break
         above = polygon(law, times, rise, count, 1)
         if above.value[-1] > delta:  # the window ends too early
             rise *= 1.5
             continue
         most = above.epsilon(delta)
-        if not most > 0:
+        if not most > 0:  # δ(0) is below delta
             return 0.0, 0.0
         upper = min(upper, most)
         if most - base < 0.8 * rise:
@@ -100,50 +116,55 @@ def _remove(
             continue
         least = polygon(law, times, rise, count, 0).epsilon(delta)
         lower = max(lower, least) if least > 0 else lower
-        finer = _finer(count, (upper - lower) / upper)
-        if not finer:
+        if upper - lower <= _SHARP * upper:
             break
-        count, rise = finer, 1.005 * (most - base)
+        count = _finer(count, (most - least) / upper, grids)
+        rise = 1.005 * (most - base)
     return min(lower, upper), upper
 
 
 def _add(
-    law: SubsampledGaussianLoss, times: int, delta: float, lower: float, upper: float
+    law: SubsampledGaussianLoss,
+    times: int,
+    delta: float,
+    bracket: tuple[float, float],
+    grids: tuple[int, int],
 ) -> tuple[float, float]:
+    lower, upper = bracket
     top = -times * math.log1p(-law.rate)
-    rise, count = min(_depth(law, times, delta), top - lower), _FIRST
-    rise = min(1.01 * rise, top)
-    for _ in range(40):
-        if not 0 < rise <= _LARGEST_RISE:
+    rise = 1.01 * min(_depth(law, times, delta), top - lower)
+    count = grids[0]
+    for _ in range(_TURNS):
+        if not count or not 0 < rise <= _LARGEST_RISE:
             break
-        below = polygon(law, times, rise, count, 0)
-        least = below.epsilon(delta)
+        least = polygon(law, times, rise, count, 0).epsilon(delta)
         if math.isfinite(least):
             lower = max(lower, least)
             if top - least < 0.8 * rise:
                 rise = 1.05 * (top - least)
                 continue
         above = polygon(law, times, rise, count, 1)
-        # At the window's end it must be below delta, or else it tells nothing.
-        most = above.epsilon(delta)
-        if rise == top and above.value[0] <= delta:
+        if above.delta(0.0) <= delta:
             return 0.0, 0.0
+        most = above.epsilon(delta)
         upper = min(upper, most) if math.isfinite(most) else upper
-        finer = _finer(count, (upper - lower) / upper)
-        if not finer:
+        if upper - lower <= _SHARP * upper:
             break
-        count = finer
+        count = _finer(count, (most - least) / upper, grids)
         rise = 1.005 * (top - lower)
     return min(lower, upper), upper
 
 
-def _finer(count: int, width: float) -> int:
-    """Return the grid that should be fine enough; zero where it ends."""
-    need = 1.2 * count * math.sqrt(max(width, 0.0) / _AIM)
-    hopeless = count > 4 * _FIRST and need > 6 * _LAST
-    if width <= _SHARP or count == _LAST or hopeless:
+def _finer(count: int, width: float, grids: tuple[int, int]) -> int:
+    """Return a grid that should be fine enough; zero where it is, or none is."""
+    last = grids[1]
+    if not width >= 0:  # the window missed: try again, closer
+        return min(2 * count, last) if count < last else 0
+    need = count * math.sqrt(width / _AIM)  # both sides are second order
+    # A coarse grid promises little, so hope is lost on a later one only.
+    if count >= last or (count > COARSE and need > 2 * last):
         return 0
-    return min(max(math.ceil(need), 2 * count), 8 * count, _LAST)
+    return min(max(math.ceil(need), 2 * count), 5 * count, last)
 
 
 def single_jump(law: SubsampledGaussianLoss, times: int, delta: float) -> float:

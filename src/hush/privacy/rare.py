@@ -104,7 +104,8 @@ def epsilon_bracket(
         stuck = turn > 1 and upper - lower > 0.5 * before
         if upper - lower <= 3e-7 * upper or stuck or not upper > 0:
             break
-        moved = _between(lower, upper) if math.isfinite(upper) else 2 * guess
+        near = lower > 0.99 * upper
+        moved = (lower + upper) / 2 if near else min(upper, 2 * guess)
         if abs(moved - guess) <= 1e-4 * guess:
             break
         guess = moved
@@ -114,17 +115,11 @@ def epsilon_bracket(
 def _first_guess(
     law: SubsampledGaussianLoss, times: int, delta: float, lower: float, upper: float
 ) -> float:
-    if lower > 0.5 * upper:
-        return _between(lower, upper)
-    guess = max(single_jump(law, times, delta), 1e-12)
-    if lower < guess < upper or not 0 < upper < math.inf:
-        return max(guess, lower)
-    return _between(lower, upper)
-
-
-def _between(lower: float, upper: float) -> float:
-    """Return a point that is nearer to the lower end where they are far apart."""
-    return math.sqrt(max(lower, 1e-3 * upper) * upper)
+    """Guess rather too high: there few hits matter, and the expansion is cheap."""
+    guess = max(lower, 1e-12)
+    if not lower > 0.5 * upper:
+        guess = max(single_jump(law, times, delta), guess)
+    return math.sqrt(guess * upper) if guess < upper < math.inf else guess
 
 
 def delta_bracket(

@@ -13,8 +13,8 @@ from typing import final
 import numpy as np
 from scipy import special
 
-from hush.privacy.contour_line import TINY
-from hush.privacy.direct_step import Steps, above, below
+from hush.privacy.direct_step import Steps, above, below, rounding
+from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_law import ROUNDING, Floats
 from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
 
@@ -68,7 +68,7 @@ class Sums:
             mass,
             float(self.mass @ other.curve()[::-1])
             + self.gain
-            + -math.expm1(other.least) * self.rest,
+            - math.expm1(min(other.least, 0.0)) * self.rest,
             float(self.mass @ rest[::-1]) + stay * self.rest,
             open_ended=True,
         )
@@ -99,25 +99,22 @@ def _one(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:
         least = -stay - steps.start
         return Sums(1, least, steps.spacing, steps.mass, 0.0, 0.0, open_ended=False)
     least, last = stay + steps.start, float(rises[-1])
+    sign = 1.0 if side else -1.0
+    sure = 1 + sign * (64 + 4 * last) * ROUNDING
+    mass = steps.mass * np.exp(rises + stay) * sure
+    if steps.end < last:  # only by accident; what is left out only hides
+        return Sums(1, least, steps.spacing, mass, 0.0, 0.0, open_ended=True)
     y = math.log(math.expm1(steps.end) * (1 - law.rate) / law.rate)
     z = law.std * y + 0.5 / law.std
-    error = ROUNDING * (64 + 8 * z * z + 8 * law.std * abs(z * y))
-    error = error if side else -error
-    far = float(special.ndtr(-z)) * (1 + error)
-    # From the last cell's end, not from the last point, outcomes keep their loss.
-    gain = float(law.delta(stay + steps.end)[side])
-    lead = math.exp(stay + last) * max(math.expm1(steps.end - last), 0.0)
-    sure = 1 + (16 + abs(last)) * ROUNDING * (1 if side else -1)
-    mass = steps.mass * np.exp(rises + stay) * (1 + 4 * (sure - 1))
-    return Sums(
-        1,
-        least,
-        steps.spacing,
-        mass,
-        (gain + lead * far) * sure,
-        math.exp(stay + last) * far * sure,
-        open_ended=True,
-    )
+    error = rounding(np.array(z), np.array(abs(law.std * y) + 0.5 / law.std + law.std))
+    far = float(special.ndtr(-z) * (1 + sign * error) * sure)
+    # The curve at the cell's end, by the Gaussian's; from there to the last point
+    # the outcomes beyond keep what they lose.
+    blur = sign * 8 * ROUNDING * (1 + abs(y))
+    gain = law.rate * float(GaussianLoss(1 / law.std).delta(y - blur)[side])
+    rest = math.exp(stay + last) * far
+    gain = gain * sure + math.expm1(steps.end - last) * rest
+    return Sums(1, least, steps.spacing, mass, gain, rest, open_ended=True)
 
 
 def _power(step: Sums, times: int) -> Sums:
@@ -172,7 +169,7 @@ def polygon(
     steps = above(law, spacing, count) if side else below(law, spacing, count)
     sums = _power(_one(law, steps, side), times)
     # Positive sums: a rounding for each term and step, and what every step carried.
-    slack = times * (3 * count + 64) * ROUNDING * (1 if side else -1)
+    slack = times * (3 * count + 64 + 8 * rise) * ROUNDING * (1 if side else -1)
     floor = _FLOOR * math.exp(rise) if side else 0.0
     points = spacing * np.arange(count + 1, dtype=np.float64)
     # Losses err by roundings of each step's least loss and of the sum.

@@ -57,14 +57,22 @@ class _Cells:
     right_error: Floats
 
 
-def _between(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return Φ(b) - Φ(a) and a bound on its error."""
+def rounding(z: Floats, size: Floats) -> Floats:
+    """Bound the relative error of a normal density or tail at z, a sum of this size.
+
+    Its exponent z²/2 is rounded, and z is known within a rounding of its summands.
+    """
+    return np.asarray(ROUNDING * (64 + 8 * (1 + np.abs(z)) * (1 + size)))
+
+
+def _between(z: Floats, size: Floats) -> tuple[Floats, Floats]:
+    """Return Φ(z_(i+1)) - Φ(z_i) and a bound on its error."""
+    a, b = z[:-1], z[1:]
     flip = a > 0
     low = special.ndtr(np.where(flip, -b, a))
     high = special.ndtr(np.where(flip, -a, b))
-    size = np.maximum(np.where(np.isinf(a), 0.0, np.abs(a)), np.abs(b))
-    # ndtr errs by a few roundings of the exponent z²/2, its argument by one.
-    return high - low, ROUNDING * (64 + 8 * size * size) * (high + low)
+    error = np.where(np.isinf(z), 0.0, rounding(z, size))
+    return high - low, np.maximum(error[:-1], error[1:]) * (high + low)
 
 
 def _cells(law: SubsampledGaussianLoss, rises: Floats) -> _Cells:
@@ -75,8 +83,9 @@ def _cells(law: SubsampledGaussianLoss, rises: Floats) -> _Cells:
     y = np.log(s / odds)
     shift = 0.5 / law.std
     z = law.std * y
-    mass, mass_error = _between(z[:-1] + shift, z[1:] + shift)
-    part, part_error = _between(z[:-1] - shift, z[1:] - shift)
+    size = np.abs(z) + shift + law.std
+    mass, mass_error = _between(z + shift, size)
+    part, part_error = _between(z - shift, size)
     left = odds * part - s[:-1] * mass
     right = s[1:] * mass - odds * part
     left_error = odds * part_error + s[:-1] * mass_error + 8 * ROUNDING * odds * part
@@ -95,12 +104,10 @@ def _cells(law: SubsampledGaussianLoss, rises: Floats) -> _Cells:
         weight = _WEIGHTS * half[:, None] * law.std / math.sqrt(2 * math.pi)
         density = np.exp(-0.5 * at * at) * weight
         middle = np.abs(law.std * (begin + half) + shift)
-        # The ellipse against the least value on the cell (docs/proofs/direct.md §2).
+        # The ellipse against the least value on the cell (docs/proofs/direct.md §3).
         reach = law.std * half * (_ALONG + 1)
-        error = 200 * _RHO**-9 * np.exp(reach * (middle + reach))
-        # An end is off by a rounding of y, which moves the cell's share.
-        error += ROUNDING * (64 + 8 * middle**2 + 8 * law.std * middle * np.abs(begin))
-        error += 8 * ROUNDING * (1 + np.abs(begin)) / half
+        error = 8 * _RHO**-9 * np.exp(reach * (middle + reach))
+        error += rounding(middle, size[:-1][narrow])
         mass[narrow] = density.sum(axis=1)
         left[narrow] = s[:-1][narrow] * (density * np.expm1(step)).sum(axis=1)
         right[narrow] = s[1:][narrow] * (density * -np.expm1(-back)).sum(axis=1)
@@ -116,9 +123,9 @@ def _cells(law: SubsampledGaussianLoss, rises: Floats) -> _Cells:
 
 def above(law: SubsampledGaussianLoss, spacing: float, count: int) -> Steps:
     """Split every outcome up to rise count·spacing between the ends of its cell."""
-    rises = spacing * np.arange(count + 1)
+    rises = spacing * np.arange(count + 1, dtype=np.float64)
     cells = _cells(law, rises)
-    gap = np.exp(rises[:-1]) * math.expm1(spacing)
+    gap = np.exp(rises[:-1]) * np.expm1(np.diff(rises))
     mass = np.zeros(count + 1)
     mass[1:] += (np.maximum(cells.left, 0.0) + cells.left_error) / gap
     mass[:-1] += (np.maximum(cells.right, 0.0) + cells.right_error) / gap
@@ -188,6 +195,24 @@ class _Merging:
         move = np.linalg.lstsq(matrix, -miss, rcond=1e-9)[0]
         self.ends += np.clip(move, -0.3 * self.spacing, 0.3 * self.spacing)
 
+    def steps(self) -> Steps:
+        """Put every cell where it is certainly not more than it was."""
+        self.ends = np.maximum.accumulate(self.ends)  # cells must not overlap
+        cells, grid = self.cells(), self.grid
+        mass = cells.mass * (1 - cells.mass_error - 16 * ROUNDING)
+        mass = np.maximum(np.nan_to_num(mass), 0.0)
+        good = self.misses(cells) >= 0
+        kept = np.where(good, mass, 0.0)
+        # What misses goes to the next point of less loss, if all its outcomes are
+        # beyond that, or else nowhere: leaving outcomes out only hides.
+        if self.sign > 0:
+            beyond = self.ends[:-1] >= grid[:-1]
+            kept[:-1] += np.where(~good[1:] & beyond, mass[1:], 0.0)
+        else:
+            beyond = self.ends[:-1] <= grid[1:]
+            kept[1:] += np.where(~good[:-1] & beyond, mass[:-1], 0.0)
+        return Steps(self.start, self.spacing, kept, float(self.ends[-1]))
+
     def lift(self, cells: _Cells) -> bool:
         """Move both ends by what either side lacks; tell whether any lacked."""
         short = np.clip(-self.misses(cells), 0.0, 0.2 * self.spacing)
@@ -224,13 +249,4 @@ def below(law: SubsampledGaussianLoss, spacing: float, count: int) -> Steps:
         if not merging.lift(cells):
             break
         cells = merging.cells()
-    mass = np.maximum(cells.mass * (1 - cells.mass_error - 16 * ROUNDING), 0.0)
-    # What still misses goes to the next grid point of less loss.
-    good = merging.misses(cells) >= 0
-    moved = np.where(good, 0.0, mass)
-    mass = np.where(good, mass, 0.0)
-    if merging.sign > 0:
-        mass[:-1] += moved[1:]
-    else:
-        mass[1:] += moved[:-1]
-    return Steps(merging.start, spacing, mass, float(merging.ends[-1]))
+    return merging.steps()

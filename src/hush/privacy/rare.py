@@ -250,7 +250,8 @@ def _top(
         blur += 4 * times * above.drift  # `more` moves by `times` that at most
         spare = math.exp(min(best + tilt * at, 700.0))
         # Nor can it exceed the chance of any step above the edge.
-        return value - blur, min(value + blur + spare, (more + some_q) * (1 + slack))
+        most = (more + some_q) * (1 + slack) + 4 * times * above.drift
+        return value - blur, min(value + blur + spare, most)
 
     return term, best + tilt * epsilon
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from hush import checks
 from hush.mechanisms import calibration, serial
+from hush.mechanisms.listening import heard
 from hush.noise import SECURE, Source
 from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
@@ -30,6 +31,11 @@ class Mechanism(ABC):
 
     # The field that grows with the noise; the law-suite checks that privacy does too.
     noise: ClassVar[str] = "scale"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "run" in cls.__dict__:  # so that tests can hear what every run is given
+            cls.run = heard(cls.run)  # type: ignore[method-assign]
 
     @abstractmethod
     def curve(self, sensitivity: Any = 1) -> Curve:

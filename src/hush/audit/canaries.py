@@ -1,0 +1,251 @@
+"""One training run, many canaries: an audit that does not need thousands of models.
+
+Each canary is put into the training data or left out by a fair coin, all at once; the
+trainer returns one score per canary; the auditor guesses the coins of those with the
+highest and the lowest scores, always the same number of them. How many guesses may be
+right is bounded by the guarantee for flipping a single coin.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hush import checks
+from hush.audit.evidence import binomial
+from hush.audit.finding import Verdict
+from hush.errors import InvalidArgument
+from hush.noise import SECURE, Source, integers
+from hush.privacy.approx import Approx
+from hush.privacy.curve import Curve
+from hush.privacy.gdp import GDP
+from hush.privacy.pure import Pure
+
+_SHARES = (1, 2, 4, 8, 16)  # of the canaries one in so many is guessed
+_KNOTS = 400
+
+Level = Callable[[float], float]  # power of a test -> the level it needs at least
+
+
+@final
+@dataclass(frozen=True)
+class OneRun:
+    """What one run says about a claim.
+
+    `epsilon_lower` is refuted at δ = `delta`, `mu_lower` as a μ of Gaussian privacy,
+    each with confidence `level`.
+    """
+
+    verdict: Verdict
+    claim: Curve
+    level: float
+    p_value: float
+    epsilon_lower: float
+    delta: float
+    mu_lower: float
+    canaries: int
+    guesses: int
+    right: int
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.verdict is Verdict.VIOLATED
+
+    def __str__(self) -> str:
+        return (
+            f"{self.verdict}: {self.claim!r}, p = {self.p_value:.3g}; "
+            f"{self.right} of {self.guesses} guesses right ({self.canaries} canaries); "
+            f"epsilon >= {self.epsilon_lower:.4g}, mu >= {self.mu_lower:.4g}"
+        )
+
+
+def one_run(
+    train: Callable[[Any], Any],
+    canaries: int,
+    *,
+    claim: Curve,
+    level: float = 0.95,
+    guesses: int | None = None,
+    delta: float = 0.0,
+    source: Source = SECURE,
+) -> OneRun:
+    """Audit a trainer with a single run.
+
+    `train(included)` gets one truth value per canary, trains, and returns one score per
+    canary, larger where it seems to have been included. `guesses` fixes how many are
+    guessed, half of them "in"; without it five numbers share the level. Pure claims get
+    an exact binomial tail, (ε, δ) claims the bound of Steinke, Nasr and Jagielski, and
+    every other curve the bound for its tradeoff function.
+
+    Guarantee: if the claim holds for flipping one canary, whatever the others, the
+    verdict is "violated" with chance at most 1 - `level` (docs/audit.md).
+
+    Example:
+        >>> from hush.mechanisms import Gaussian
+        >>> noisy = Gaussian(std=1.0)
+        >>> found = one_run(lambda bits: noisy.run(bits * 1.0), 2000, claim=GDP(0.3))
+        >>> found.violated, 0.4 < found.mu_lower < 1
+        (True, True)
+
+    Reference: [SNJ23] Theorem 5.2; tradeoff functions [MMC24].
+    """
+    checks.whole("canaries", canaries, at_least=2)
+    checks.real("level", level, above=0, below=1)
+    checks.real("delta", delta, at_least=0, below=1)
+    included = np.asarray(integers(2, canaries, source=source)) == 1
+    scores = np.asarray(train(included.copy()), dtype=np.float64)
+    if scores.shape != (canaries,):
+        raise InvalidArgument(f"train must return {canaries} scores, one per canary.")
+    if guesses is None:
+        tried = sorted({max(1, canaries // share) for share in _SHARES})
+    else:
+        tried = [checks.whole("guesses", guesses, at_least=1, at_most=canaries)]
+    counts = [(count, _right(scores, included, count)) for count in tried]
+    bound = _bound(claim)
+    found = [bound(canaries, count, right) for count, right in counts]
+    best = int(np.argmin(found))
+    p_value = min(1.0, found[best] * len(tried))
+    alpha = (1 - level) / len(tried)
+    lower = max(_epsilon_lower(canaries, *each, delta, alpha) for each in counts)
+    return OneRun(
+        verdict=Verdict.VIOLATED if p_value <= 1 - level else Verdict.NOT_REFUTED,
+        claim=claim,
+        level=level,
+        p_value=p_value,
+        epsilon_lower=lower,
+        delta=delta,
+        mu_lower=max(_mu_lower(canaries, *each, alpha) for each in counts),
+        canaries=canaries,
+        guesses=counts[best][0],
+        right=counts[best][1],
+    )
+
+
+def _right(scores: Any, included: NDArray[np.bool_], guesses: int) -> int:
+    order = np.argsort(np.nan_to_num(scores), kind="stable")
+    low, high = guesses // 2, guesses - guesses // 2
+    return int(
+        included[order[len(order) - high :]].sum() + (~included[order[:low]]).sum()
+    )
+
+
+def _bound(claim: Curve) -> Callable[[int, int, int], float]:
+    """Return the p-value of (canaries, guesses, right) under the claim."""
+    if isinstance(claim, Pure | Approx):
+        epsilon, delta = float(claim.epsilon), float(getattr(claim, "delta", 0.0))
+        return lambda m, r, v: approximate(m, r, v, epsilon, delta)
+    needed = level_of(claim)
+    return lambda m, r, v: tradeoff(m, r, v, needed)
+
+
+def approximate(
+    canaries: int, guesses: int, right: int, epsilon: float, delta: float
+) -> float:
+    """Return a bound on the chance of `right` right guesses under (ε, δ)-privacy.
+
+    Guarantee: P(W >= v) <= β(v) + 2mδ·max_i (β(v-i) - β(v))/i, β a binomial tail.
+
+    Example:
+        >>> round(approximate(100, 10, 10, epsilon=0.0, delta=0.0) * 2**10, 9)
+        1.0
+    """
+    chance = float(special.expit(epsilon))
+    tail = binomial(right, guesses, chance)
+    if delta == 0 or right == 0:
+        return tail
+    back = np.arange(1, right + 1)
+    tails = np.array([binomial(right - int(i), guesses, chance) for i in back])
+    slope = float(np.max((tails - tail) / back))
+    return min(1.0, tail + 2 * canaries * delta * slope)
+
+
+def level_of(claim: Curve) -> Level:
+    """Return the least level of a test of given power, from below.
+
+    Guarantee: the function is convex, so a line through two known points bounds it from
+    below beyond them.
+    """
+    if isinstance(claim, GDP):
+        mu = float(claim.mu)
+        return lambda power: float(special.ndtr(special.ndtri(power) - mu))
+    knots = np.unique(
+        np.append(np.geomspace(1e-6, 1, _KNOTS), np.linspace(0, 1, _KNOTS))
+    )
+    values = np.maximum.accumulate(np.asarray(claim.tradeoff_at(1 - knots)))
+
+    def needed(power: float) -> float:
+        at = int(np.searchsorted(knots, power, side="right")) - 1
+        if at == 0:
+            return float(values[0])
+        slope = (values[at] - values[at - 1]) / (knots[at] - knots[at - 1])
+        return float(values[at] + slope * (power - knots[at]))
+
+    return needed
+
+
+def feasible(
+    canaries: int, guesses: int, right: int, needed: Level, tau: float
+) -> bool:
+    """Return whether P(right guesses >= `right`) may be `tau` under a tradeoff.
+
+    With p_i the chance of i right guesses, flipping one coin at a time gives for all j
+    Σ_{i>=j-1} (r-i) p_i/m >= h(Σ_{i>=j} i p_i/m), where h(x) is the least level of a
+    test of power x. The least tails that satisfy this are built from above; if they add
+    up to more than 1, `tau` is impossible.
+    """
+    m = float(canaries)
+    hits, misses = right * tau / m, (guesses - right) * tau / m
+    for i in range(right - 1, -1, -1):
+        more = max(misses, needed(min(hits, 1.0)))
+        if more == misses:
+            break  # from here on nothing changes
+        hits += i / (guesses - i) * (more - misses)
+        misses = more
+        if hits + misses > guesses / m:
+            return False
+    return hits + misses <= guesses / m
+
+
+def tradeoff(canaries: int, guesses: int, right: int, needed: Level) -> float:
+    """Return a bound on the chance of `right` right guesses under a tradeoff."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2 if low > 0 else max(high / 16, 1e-300)
+        if feasible(canaries, guesses, right, needed, middle):
+            low = middle
+        else:
+            high = middle
+        if low == 0 and high < 1e-30:
+            break
+    return high
+
+
+def _epsilon_lower(
+    canaries: int, guesses: int, right: int, delta: float, alpha: float
+) -> float:
+    def refuted(epsilon: float) -> bool:
+        return approximate(canaries, guesses, right, epsilon, delta) <= alpha
+
+    return _largest(refuted, 40.0)
+
+
+def _mu_lower(canaries: int, guesses: int, right: int, alpha: float) -> float:
+    def refuted(mu: float) -> bool:
+        return not feasible(canaries, guesses, right, level_of(GDP(mu)), alpha)
+
+    return _largest(refuted, 20.0)
+
+
+def _largest(refuted: Callable[[float], bool], end: float) -> float:
+    if not refuted(0.0):
+        return 0.0
+    low, high = 0.0, end
+    while high - low > 1e-4 * max(low, 1e-2):
+        middle = (low + high) / 2
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low if math.isfinite(low) else end

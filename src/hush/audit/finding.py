@@ -1,0 +1,89 @@
+"""What an audit found: a verdict, the evidence, and what it could have caught."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, final
+
+from hush.privacy.curve import Curve
+
+
+class Verdict(StrEnum):
+    """Violated, or not refuted: an audit never proves a guarantee."""
+
+    VIOLATED = "violated"
+    NOT_REFUTED = "not refuted"
+
+
+@final
+@dataclass(frozen=True)
+class Audit:
+    """The outcome of testing a claim on two neighboring data sets.
+
+    `epsilon_lower` is an ε that the data refute, at the δ of `delta`, with confidence
+    `level`. `catches` is an estimate of the smallest true ε that an audit of this size
+    with this event finds 95 times in 100. `roc` holds false and true positive rates of
+    the score on the test runs.
+
+    Guarantee: a claim that holds is called violated with chance at most 1 - `level`.
+    """
+
+    verdict: Verdict
+    claim: Curve
+    level: float
+    p_value: float
+    epsilon_lower: float
+    delta: float
+    event: str
+    pair: str
+    samples: int
+    guesses: int
+    right: int
+    catches: float
+    point: tuple[float, float]  # the promise δ(ε) that was tested
+    roc: tuple[tuple[float, ...], tuple[float, ...]] = field(repr=False)
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.verdict is Verdict.VIOLATED
+
+    def __str__(self) -> str:
+        at = f" at delta {self.delta:.3g}" if self.delta else ""
+        lines = [
+            f"{self.verdict}: {self.claim!r}, p = {self.p_value:.3g}",
+            f"epsilon >= {self.epsilon_lower:.4g}{at} ({self.level:.4%} confidence)",
+            f"{self.right} of {self.guesses} guesses right in {self.samples} runs",
+            f"event: {self.event}",
+        ]
+        if not self.violated:
+            caught = f"epsilon {self.catches:.4g}{at}"
+            lines.append(f"would have caught {caught} 95 times in 100")
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the outcome as JSON text; infinities are null."""
+        shown: dict[str, Any] = {
+            "audit": str(self.verdict),
+            "claim": json.loads(self.claim.to_json()),
+            "level": self.level,
+            "p_value": self.p_value,
+            "epsilon_lower": self.epsilon_lower,
+            "delta": self.delta,
+            "point": list(self.point),
+            "event": self.event,
+            "pair": self.pair,
+            "samples": self.samples,
+            "guesses": self.guesses,
+            "right": self.right,
+            "catches": self.catches if math.isfinite(self.catches) else None,
+            "roc": [list(side) for side in self.roc],
+        }
+        return json.dumps(shown, allow_nan=False)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the ROC of the audit against the claimed tradeoff; return the axes."""
+        from hush.audit.figure import roc_figure
+
+        return roc_figure(self, axes)

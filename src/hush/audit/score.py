@@ -1,0 +1,257 @@
+"""Scores: numbers that are large when a result looks like the neighbor's.
+
+Which score is used does not matter for validity, only for power: all of them are fitted
+on training runs and judged on fresh ones. A score is one number of the result itself,
+or the logarithm of a likelihood ratio that was estimated bin by bin.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.audit.outputs import FINITE, SPECIAL, WORD, Codes, Floats, Table, lowest_bit
+
+_BINS = 40
+_FEW = 64  # so many different values are looked at one by one
+_BITS = "256 times its place plus the lowest bit of "
+_JOINT = 6  # so many leaves are also compared with each other
+
+
+@final
+@dataclass(frozen=True)
+class Score:
+    """A function of results, and how to say what a threshold on it means."""
+
+    name: str
+    of: Callable[[Table], Floats]
+    words: Callable[[float, float], str]
+    plain: bool = False  # nothing was fitted
+    handicap: float = 0.0  # by how many standard errors it must beat a plain score
+
+
+@final
+@dataclass(frozen=True)
+class Bins:
+    """Cells of a column: single values where they are few, else equal shares."""
+
+    edges: Floats
+
+    @classmethod
+    def of(cls, values: Floats, most: int = _BINS, few: int = _FEW) -> "Bins":
+        """Return the cells of these values."""
+        distinct = np.unique(values)
+        if len(distinct) <= few:
+            return cls((distinct[1:] + distinct[:-1]) / 2)
+        shares = np.quantile(values, np.arange(1, most) / most, method="lower")
+        return cls(np.unique(shares))
+
+    def code(self, values: Floats) -> Codes:
+        """Return the cell of each value."""
+        return np.searchsorted(self.edges, values, side="right").astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """How many cells there are."""
+        return len(self.edges) + 1
+
+    def text(self, code: int) -> str:
+        """Return a cell in words."""
+        low = f"{self.edges[code - 1]:.6g} <= " if code else ""
+        high = f" < {self.edges[code]:.6g}" if code < len(self.edges) else ""
+        return f"{low}it{high}"
+
+
+Coded = Callable[[Table], Codes]
+
+
+def _ratio(codes: Codes, side: NDArray[np.bool_], count: int) -> Floats:
+    """Return the estimated log-likelihood ratio of every cell."""
+    near, far = (
+        np.bincount(codes[side == each], minlength=count) for each in (True, False)
+    )
+    more, less = ((each + 0.5) / (each.sum() + 0.5) for each in (near, far))
+    # A cell that training never saw says nothing.
+    found: Floats = np.where(near + far > 0, np.log(more / less), 0.0)
+    return found
+
+
+def _looked_up(
+    name: str, coded: Coded, ratio: Floats, text: Callable[[int], str]
+) -> Score:
+    def of(table: Table) -> Floats:
+        return ratio[np.minimum(coded(table), len(ratio) - 1)]
+
+    def words(low: float, high: float) -> str:
+        near = [text(i) for i in np.argsort(-ratio)[:3] if ratio[i] >= max(high, 1e-9)]
+        far = [text(i) for i in np.argsort(ratio)[:3] if ratio[i] <= min(low, -1e-9)]
+        said = [
+            f"{side} when {name} is such that {' or '.join(each)}"
+            for side, each in (("neighbor", near), ("data", far))
+            if each
+        ]
+        return "; ".join(said) or "never"
+
+    return Score(name, of, words, handicap=2.0)
+
+
+def _plain(name: str, of: Callable[[Table], Floats], sign: float) -> Score:
+    def words(low: float, high: float) -> str:
+        more, less = (">=", "<=") if sign > 0 else ("<=", ">=")
+        said = []
+        if np.isfinite(high):
+            said.append(f"neighbor when {name} {more} {sign * high:.6g}")
+        if np.isfinite(low):
+            said.append(f"data when {name} {less} {sign * low:.6g}")
+        return "; ".join(said) or "never"
+
+    return Score(name, lambda table: sign * of(table), words, plain=True)
+
+
+def _leaf(name: str) -> str:
+    return f"value{name}"
+
+
+@final
+@dataclass(frozen=True)
+class _Column:
+    """One number per result and the cells it falls into, special values apart."""
+
+    name: str
+    of: Callable[[Table], Floats]
+    special: Callable[[Table], Codes]
+    bins: Bins
+
+    def coded(self, table: Table) -> Codes:
+        special = self.special(table)
+        cells = self.bins.code(self.of(table)) + len(SPECIAL) + 256
+        return np.where(special == FINITE, cells, np.minimum(special, 255))
+
+    @property
+    def count(self) -> int:
+        return self.bins.count + len(SPECIAL) + 256
+
+    def text(self, code: int, words: tuple[str, ...]) -> str:
+        if code >= len(SPECIAL) + 256:
+            return self.bins.text(code - len(SPECIAL) - 256)
+        if code > WORD:
+            return f"it is {words[code - WORD - 1]!r}"
+        return f"it is {SPECIAL[code]}"
+
+
+def _value(place: int) -> Callable[[Table], Floats]:
+    return lambda table: table.values[:, place]
+
+
+def _code(place: int) -> Callable[[Table], Codes]:
+    return lambda table: table.codes[:, place]
+
+
+def _columns(table: Table) -> list[_Column]:
+    found = []
+    for i, name in enumerate(table.names):
+        finite = table.codes[:, i] == FINITE
+        kept = table.values[finite, i]
+        bins = Bins.of(kept if len(kept) else np.zeros(1))
+        found.append(_Column(_leaf(name), _value(i), _code(i), bins))
+    return found
+
+
+def _zeros(table: Table) -> Codes:
+    return np.zeros(len(table), dtype=np.int64)
+
+
+def _differences(table: Table) -> list[_Column]:
+    few = range(min(len(table.names), _JOINT))
+    found = []
+    for i, j in combinations(few, 2):
+
+        def of(t: Table, i: int = i, j: int = j) -> Floats:
+            return t.values[:, j] - t.values[:, i]
+
+        name = f"{_leaf(table.names[j])} - {_leaf(table.names[i])}"
+        found.append(_Column(name, of, _zeros, Bins.of(of(table))))
+    return found
+
+
+def _bits(column: _Column, table: Table) -> _Column:
+    """Return the lowest bit of a column, together with where the value lies."""
+    coarse = Bins.of(column.of(table), most=12, few=12)
+
+    def of(t: Table) -> Floats:
+        low = np.clip(lowest_bit(column.of(t)), -80, 80)
+        return np.asarray(coarse.code(column.of(t)) * 256.0 + low, dtype=np.float64)
+
+    cells = Bins.of(of(table), few=2000)
+    return _Column(f"{_BITS}{column.name}", of, column.special, cells)
+
+
+def scores(table: Table, side: NDArray[np.bool_]) -> Iterator[Score]:
+    """Yield every score, fitted to results of which `side` are the neighbor's."""
+    columns = _columns(table)
+    size = _Column("number of leaves", lambda t: t.size, _zeros, Bins.of(table.size))
+    extra = [*_differences(table), size]
+    extra += [_bits(each, table) for each in columns[:_JOINT]]
+    fitted: list[tuple[_Column, Floats]] = []
+    for column in [*columns, *extra]:
+        ratio = _ratio(column.coded(table), side, column.count)
+        fitted.append((column, ratio))
+
+        def text(code: int, column: _Column = column) -> str:
+            return column.text(code, table.words)
+
+        yield _looked_up(column.name, column.coded, ratio, text)
+        if len(column.bins.edges) > 1 and not column.name.startswith(_BITS):
+            for sign in (1.0, -1.0):
+                yield _plain(column.name, column.of, sign)
+    if len(columns) > 1:
+        yield _added(fitted[: len(columns)])
+        yield _linear(table, side)
+        yield _between(table, side)
+
+
+def _added(fitted: list[tuple[_Column, Floats]]) -> Score:
+    """Return the sum of all ratios: right where the leaves are independent."""
+
+    def of(table: Table) -> Floats:
+        parts = [ratio[column.coded(table)] for column, ratio in fitted]
+        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+
+    found = _plain("the likelihood ratio of all values", of, 1.0)
+    return replace(found, plain=False, handicap=1.0)
+
+
+def _linear(table: Table, side: NDArray[np.bool_]) -> Score:
+    """Return Fisher's discriminant on values cut to their middle 99 %."""
+    low, high = np.quantile(table.values, [0.005, 0.995], axis=0)
+
+    def cut(t: Table) -> Floats:
+        return np.clip(t.values, low, high)
+
+    x = cut(table)
+    gap = x[side].mean(axis=0) - x[~side].mean(axis=0)
+    spread: Any = np.atleast_2d(np.cov(x, rowvar=False))
+    ridge = np.eye(len(gap)) * (np.trace(spread) / len(gap) * 1e-6 + 1e-300)
+    weights = np.linalg.lstsq(spread + ridge, gap, rcond=None)[0]
+    found = _plain("a weighted sum of values", lambda t: cut(t) @ weights, 1.0)
+    return replace(found, plain=False, handicap=0.5)
+
+
+def _between(table: Table, side: NDArray[np.bool_]) -> Score:
+    """Return how far values have come from one median to the other, in all.
+
+    For independent Laplace noise this is the exact likelihood ratio.
+    """
+    far, near = (np.median(table.values[side == each], axis=0) for each in (0, 1))
+    spread = np.mean(np.abs(table.values - np.where(side[:, None], near, far)), axis=0)
+    scale = np.sign(near - far) / np.maximum(spread, 1e-300)
+    low, high = np.minimum(far, near), np.maximum(far, near)
+
+    def of(t: Table) -> Floats:
+        return np.asarray(np.clip(t.values, low, high) @ scale, dtype=np.float64)
+
+    found = _plain("the values cut to between their medians, added up,", of, 1.0)
+    return replace(found, plain=False, handicap=0.5)

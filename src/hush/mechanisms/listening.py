@@ -1,0 +1,60 @@
+"""Listening: a test may hear every mechanism run, or answer in its place.
+
+Nothing listens unless a test says so, and then only in its own context: another thread
+or task does not notice. `hush.audit.replay` is built on it.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+
+class Listener(Protocol):
+    """Whoever hears a mechanism decides what it answers."""
+
+    def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
+        """Return an answer about `value`; `run(value)` is the mechanism's own."""
+
+
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_DECLARED: ContextVar[Any] = ContextVar("declared", default=None)
+
+
+@contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Let `listener` hear every run inside; None closes its ears."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+@contextmanager
+def declaring(sensitivity: Any) -> Iterator[None]:
+    """Tell a listener at which sensitivity the runs inside are charged."""
+    token = _DECLARED.set(sensitivity)
+    try:
+        yield
+    finally:
+        _DECLARED.reset(token)
+
+
+def declared() -> Any:
+    """Return the sensitivity that the current run is charged at, None if unsaid."""
+    return _DECLARED.get()
+
+
+def heard(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `run` with one look whether somebody listens."""
+
+    @functools.wraps(run)
+    def wrapped(self: Any, value: Any, **options: Any) -> Any:
+        listener = _LISTENER.get()
+        if listener is None:
+            return run(self, value, **options)
+        return listener.hear(self, value, lambda given: run(self, given, **options))
+
+    return wrapped

@@ -1,0 +1,442 @@
+"""The auditor is valid whatever it learned, and finds what is wrong.
+
+Seeds are fixed, so the fast tests repeat; each says how often it would fail on fresh
+randomness if hush were right.
+"""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from hush import mechanisms as m
+from hush.audit import Verdict, assert_private, audit, holm, membership, neighbors_of
+from hush.audit.evidence import (
+    PASS,
+    RIGHT,
+    WRONG,
+    Point,
+    binomial,
+    capital,
+    critical,
+    epsilon_below,
+    points,
+)
+from hush.audit.outputs import Raised, Reader, leaves, lowest_bit
+from hush.errors import InvalidArgument
+from hush.noise import Seeded, bernoulli
+from hush.privacy import GDP, ZCDP, Approx, Pure
+
+# -- the evidence, against independent computations ----------------------------------
+
+
+@pytest.mark.parametrize(("right", "made"), [(0, 5), (3, 5), (5, 5), (900, 1000)])
+@pytest.mark.parametrize("chance", [0.5, 0.731, 0.9])
+def test_binomial_tails_are_those_of_scipy(right, made, chance):
+    expected = stats.binom.sf(right - 1, made, chance)
+    assert binomial(right, made, chance) == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_binomial_test_is_exact():
+    # Sum over all outcomes: the chance to refute a true ε is at most 1 - level.
+    for epsilon in (0.0, 0.5, 2.0):
+        chance = 1 / (1 + math.exp(-epsilon))
+        for made in (1, 10, 137):
+            need = critical(made, chance, 0.05)
+            assert stats.binom.sf(need - 1, made, chance) <= 0.05
+            assert need == 0 or stats.binom.sf(need - 2, made, chance) > 0.05
+            over = [
+                stats.binom.pmf(c, made, chance)
+                for c in range(made + 1)
+                if epsilon_below(c, made, 0.95) > epsilon * (1 + 1e-9) + 1e-12
+            ]
+            assert sum(over) <= 0.05
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.5, 0.05), (3.0, 0.01)])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_bets_are_fair_at_the_claim(epsilon, delta, sides):
+    # A worst mechanism, by hand: each data set is betrayed outright with chance δ,
+    # and else one of two answers comes out as in randomized response.
+    for mass in (0.01, 0.3, 1.0 - delta):
+        wrong = sides / 2 * (mass / (1 + math.exp(epsilon)))
+        right = sides / 2 * (mass * special.expit(epsilon) + delta)
+        charge = sides * delta / 2
+        rest = max(0.0, 1 - right - wrong)
+        mean = sum(
+            chance * math.exp(capital(np.array([g]), epsilon, charge, 0.1)[0])
+            for g, chance in ((RIGHT, right), (WRONG, wrong), (PASS, rest))
+        )
+        assert mean <= 1 + 1e-12
+
+
+def test_capital_never_grows_with_epsilon():
+    generator = np.random.default_rng(1)
+    guesses = generator.choice([RIGHT, WRONG, PASS], 300, p=[0.5, 0.1, 0.4])
+    tops = [np.max(capital(guesses, e, 0.01, 0.2)) for e in np.linspace(0, 6, 40)]
+    assert all(a >= b for a, b in itertools.pairwise(tops))
+
+
+@pytest.mark.statistical
+def test_bets_rarely_win_when_the_claim_holds():
+    # At most 5 % of 400 gamblers may reach 20; 45 or more has chance 3e-7.
+    generator = np.random.default_rng(2)
+    epsilon, delta = 1.0, 0.01
+    wrong = 0.3 / (1 + math.e)
+    chances = [0.3 - wrong + delta, wrong, 0.7 - delta]
+    won = 0
+    for _ in range(400):
+        guesses = generator.choice([RIGHT, WRONG, PASS], 2000, p=chances)
+        won += Point(epsilon, delta).p_value(guesses, 0.1) <= 0.05
+    assert won < 45
+
+
+def test_points_are_promises_of_the_claim():
+    for claim in (GDP(1.0), ZCDP(0.5), m.Exponential(2.0).curve(1)):
+        for point in points(claim):
+            assert claim.delta_at(point.epsilon) == pytest.approx(
+                point.delta, abs=1e-12
+            )
+    assert points(GDP(1.0))[0] == Point(0.0, GDP(1.0).delta_at(0.0))
+    assert any(p.delta == 0 for p in points(m.Exponential(2.0).curve(1)))
+
+
+# -- what is seen of a result --------------------------------------------------------
+
+
+def test_the_lowest_bit_is_that_of_exact_fractions():
+    from fractions import Fraction
+
+    values = np.array([0.1, 1.0, 0.75, 3e-300, 1e300, -48.0, 5e-324])
+    for value, found in zip(values, lowest_bit(values), strict=True):
+        exact = Fraction(float(value))
+        scaled = abs(exact) / Fraction(2) ** int(found)
+        assert scaled.denominator == 1
+        assert scaled.numerator % 2 == 1
+
+
+def test_everything_becomes_leaves():
+    outputs = [
+        {"n": 3, "text": "a", "gone": None},
+        {"n": math.nan, "text": "b"},
+        Raised("ValueError"),
+        {"n": -0.0, "text": "never seen", "gone": math.inf},
+    ]
+    table = Reader(outputs[:3]).read(outputs)
+    assert list(leaves(outputs[2])) == [(" error", "ValueError")]
+    n = table.codes[:, table.names.index("['n']")]
+    assert [int(code) for code in n] == [0, 1, 6, 4]
+    texts = table.codes[:, table.names.index("['text']")]
+    assert len(set(texts.tolist())) == 4
+    assert table.size.tolist() == [3, 2, 1, 3]
+
+
+# -- verdicts ------------------------------------------------------------------------
+
+NOISE = m.Laplace(scale=1.0)
+
+
+def leaking(kind, source):
+    """Known ways in which peers leaked, made again by hand."""
+    generator = np.random.default_rng(5)
+
+    def float_laplace(x):
+        return x + generator.laplace(0, 1)
+
+    def float_gauss(x):
+        return x + generator.normal(0, 1)
+
+    def nan_mean(data):
+        return float(np.mean(data)) + NOISE.run(0.0, source=source)
+
+    def classes(data):
+        return {label: NOISE.run(1, source=source) for label in sorted(set(data))}
+
+    def raises(data):
+        if len(data) < 2:
+            raise ValueError("too few")
+        return NOISE.run(len(data), source=source)
+
+    def longer(data):
+        return [0] * len(data)
+
+    def reused(x):
+        noise = NOISE.run(0.0, source=source)
+        return [x + noise, noise]
+
+    def fixed(x):
+        return NOISE.run(x, source=Seeded(1))
+
+    return {
+        "float laplace": (float_laplace, 0.0, 1.0, Pure(1.0)),
+        "float gauss": (float_gauss, 0.0, 1.0, GDP(1.0)),
+        "nan": (nan_mean, [1.0] * 9, [*[1.0] * 9, math.nan], Pure(5.0)),
+        "classes": (classes, [0, 1], [0, 1, 9], Pure(2.0)),
+        "error": (raises, [1, 2], [1], Pure(1.0)),
+        "length": (longer, [1, 2], [1], Approx(1.0, 1e-3)),
+        "reused": (reused, 0.0, 1.0, Pure(2.0)),
+        "fixed seed": (fixed, 0, 1, Pure(1.0)),
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["float laplace", "float gauss", "nan", "classes", "error", "length", "reused",
+     "fixed seed"],
+)  # fmt: skip
+def test_what_peers_got_wrong_is_caught(kind):
+    source = Seeded(11)
+    run, data, neighbor, claim = leaking(kind, source)
+    found = audit(run, data, neighbor, claim=claim, samples=8000, source=source)
+    assert found.violated, str(found)
+
+
+def test_the_precision_event_is_what_gives_float_noise_away():
+    source = Seeded(12)
+    run, data, neighbor, _ = leaking("float laplace", source)
+    found = audit(run, data, neighbor, claim=Pure(1.0), samples=6000, source=source)
+    assert "lowest bit" in found.event
+    assert found.epsilon_lower > 3
+
+
+def test_exact_noise_shows_no_precision_event():
+    for run in (m.Laplace(1.0), m.Gaussian(1.0)):
+        claim = run.curve(1.0)
+        found = audit(run, 0.0, 1.0, claim=claim, samples=20_000, source=Seeded(3))
+        assert found.p_value > 1e-4
+
+
+def test_a_threshold_with_too_small_a_delta_is_caught():
+    # An under-reported δ as in a peer's issue: 2.7 times too small.
+    source = Seeded(13)
+    mechanism, bar = m.Geometric(1), 5
+    true = math.exp(-4) / (1 + math.exp(-1))  # P(noise >= 4)
+
+    def run(count):
+        noisy = count + mechanism.run(0, source=source)
+        return int(noisy) if count and noisy >= bar else None
+
+    def batch(count, runs):
+        noisy = count + mechanism.run(np.zeros(runs, dtype=int), source=source)
+        kept = (noisy >= bar) & (count > 0)
+        return [int(y) if k else None for y, k in zip(noisy, kept, strict=True)]
+
+    wrong = Approx(1.0, true / 2.7)
+    found = audit(run, 0, 1, claim=wrong, samples=30_000, batch=batch, source=source)
+    assert found.violated
+    right = Approx(1.0, true)
+    held = audit(run, 0, 1, claim=right, samples=30_000, batch=batch, source=source)
+    assert not held.violated
+    assert held.epsilon_lower < 1.0
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("run", "inputs", "claim"),
+    [
+        (m.Laplace(1.0), (0, 1), Pure(1.0)),
+        (m.Laplace(1.0), (0.0, 1.0), Pure(1.0)),
+        (m.Gaussian(1.0), (0.0, 1.0), m.Gaussian(1.0).curve(1.0)),
+        (m.Laplace(1.0), (0, 1), Approx(1.0, 1e-3)),
+    ],
+    ids=["whole", "float", "gauss", "approximate"],
+)
+def test_correct_mechanisms_are_rarely_accused(run, inputs, claim):
+    # 60 audits at level 0.95: more than 13 accusations have chance below 1e-6.
+    accused = sum(
+        audit(run, *inputs, claim=claim, samples=2000, source=Seeded(i)).violated
+        for i in range(60)
+    )
+    assert accused <= 13
+
+
+@pytest.mark.statistical
+def test_small_violations_are_found():
+    # At least 8 of 10, where the power is above 0.99: fails with chance below 1e-4.
+    found = [
+        audit(m.Laplace(1 / 1.1), 0.0, 1.0, claim=Pure(1.0), samples=25_000, source=s)
+        for s in map(Seeded, range(10))
+    ]
+    assert sum(each.violated for each in found) >= 8
+    assert all(each.epsilon_lower < 1.1 * 1.05 for each in found)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_a_tenth_too_much_is_found_95_times_in_100_with_25_000_runs():
+    def hits(run, inputs, claim):
+        return sum(
+            audit(run, *inputs, claim=claim, samples=25_000, source=Seeded(i)).violated
+            for i in range(100)
+        )
+
+    assert hits(m.Laplace(1 / 1.1), (0.0, 1.0), Pure(1.0)) >= 95
+    assert hits(m.Laplace(1 / 1.1), (0, 1), Pure(1.0)) >= 95
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_false_alarms_in_200_audits_are_as_rare_as_the_level_says():
+    # Bin(200, 0.05) exceeds 28 with chance 1e-6.
+    cases = [
+        (m.Laplace(1.0), (0, 1), Pure(1.0)),
+        (m.Laplace(1.0), (0.0, 1.0), Pure(1.0)),
+        (m.Gaussian(1.0), (0.0, 1.0), GDP(1.0)),
+        (m.Laplace(1.0), (0.0, 1.0), Approx(1.0, 1e-4)),
+        (m.RandomizedResponse(0.75), (0, 1), Pure(math.log(3))),
+    ]
+    for run, inputs, claim in cases:
+        accused = sum(
+            audit(run, *inputs, claim=claim, samples=8000, source=Seeded(i)).violated
+            for i in range(200)
+        )
+        assert accused <= 28, (run, accused)
+
+
+def test_pairs_are_searched():
+    # Only the outlier shows that nothing is clamped.
+    source = Seeded(4)
+
+    def unclamped(data):
+        return NOISE.run(
+            float(min(np.nansum(np.asarray(data, float)), 1e6)), source=source
+        )
+
+    data = [0.5, 0.25, 0.75]
+    found = audit(
+        unclamped,
+        claim=Pure(1.0),
+        samples=4000,
+        pairs=neighbors_of(data, how=["random", "outlier"]),
+        source=source,
+    )
+    assert found.violated
+    assert found.pair.startswith("outlier")
+    calm = audit(
+        unclamped, data, data[1:], claim=Pure(1.0), samples=4000, source=source
+    )
+    assert not calm.violated
+
+
+def test_timing_is_seen_only_on_request():
+    import time
+
+    source = Seeded(6)
+
+    def slow(bit):
+        time.sleep(2e-3 * bit)
+        return int(bernoulli(0.5, source=source))
+
+    seen = audit(slow, 0, 1, claim=Pure(1.0), samples=400, timing=True, source=source)
+    assert seen.violated
+    assert "time" in seen.event
+    calm = audit(slow, 0, 1, claim=Pure(1.0), samples=400, source=source)
+    assert not calm.violated
+
+
+def test_the_outcome_can_be_read_stored_and_drawn():
+    found = audit(NOISE, 0, 1, claim=Pure(0.5), samples=4000, source=Seeded(1))
+    shown = json.loads(found.to_json())
+    assert shown["audit"] == "violated"
+    assert shown["epsilon_lower"] == found.epsilon_lower > 0.5
+    assert "neighbor when value >=" in found.event
+    assert "guesses right" in str(found)
+    axes = found.plot()
+    assert axes.get_xlabel().startswith("false positives")
+    calm = audit(NOISE, 0, 1, claim=Pure(1.0), samples=4000, source=Seeded(1))
+    assert calm.verdict is Verdict.NOT_REFUTED
+    assert "would have caught" in str(calm)
+    assert 1.0 < calm.catches < 1.5
+
+
+def test_the_power_statement_is_kept():
+    # The estimate must be right within the noise of 60 audits.
+    calm = audit(NOISE, 0, 1, claim=Pure(1.0), samples=4000, source=Seeded(1))
+    worse = m.Laplace(1 / calm.catches)
+    hits = sum(
+        audit(worse, 0, 1, claim=Pure(1.0), samples=4000, source=Seeded(i)).violated
+        for i in range(60)
+    )
+    assert hits >= 48
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"claim": 1.0}, "claim"),
+        ({"claim": Pure(1.0), "samples": 3}, "samples"),
+        ({"claim": Pure(1.0), "level": 1.0}, "level"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, word):
+    with pytest.raises(InvalidArgument, match=word):
+        audit(NOISE, 0, 1, **arguments)
+
+
+def test_a_run_that_never_answers_is_refused():
+    def broken(data):
+        raise KeyError(data)
+
+    with pytest.raises(InvalidArgument, match="KeyError"):
+        audit(broken, 0, 1, claim=Pure(1.0))
+    with pytest.raises(InvalidArgument, match="data and neighbor"):
+        audit(NOISE, claim=Pure(1.0))
+    with pytest.raises(InvalidArgument, match="function of data"):
+        audit(3, 0, 1, claim=Pure(1.0))
+
+
+def test_assert_private_holds_and_fails():
+    assert_private(NOISE, 0, 1, samples=4000)
+    with pytest.raises(AssertionError, match="violated"):
+        assert_private(NOISE, 0, 1, Pure(0.5), samples=4000)
+    with pytest.raises(InvalidArgument, match="claim"):
+        assert_private(lambda x: x, 0, 1)
+
+
+def test_holm_keeps_the_family_error():
+    # 50 uniform p-values, 400 families at 0.05: above 45 has chance 3e-7.
+    generator = np.random.default_rng(7)
+    alarms = sum(any(holm(generator.random(50).tolist(), 0.05)) for _ in range(400))
+    assert alarms <= 45
+    assert holm([0.5, 1e-9], 1e-3) == [False, True]
+
+
+# -- membership ----------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("run", "claim", "score"),
+    [
+        (m.Gaussian(1.0), GDP(1.0), lambda y: y),
+        (m.Laplace(1.0), Pure(1.0), lambda y: abs(y) - abs(y - 1)),
+        (m.Laplace(1.0), Pure(1.0), None),
+    ],
+    ids=["gauss", "laplace", "learned"],
+)
+def test_no_attack_beats_the_claimed_tradeoff(run, claim, score):
+    # Holds for all thresholds at once but with chance 1e-3; the seed is fixed.
+    found = membership(run, 0.0, 1.0, claim=claim, score=score, source=Seeded(8))
+    assert found.within_claim
+    assert found.advantage <= found.advantage_bound + 2 * found.margin
+    for alpha in (0.05, 0.25, 0.5):
+        assert found.power_at(alpha) <= claim.power_at(alpha) + 2 * found.margin
+
+
+def test_an_attack_on_too_little_noise_beats_the_claim():
+    found = membership(
+        m.Gaussian(0.5), 0.0, 1.0, claim=GDP(1.0), score=float, source=Seeded(9)
+    )
+    assert not found.within_claim
+    assert found.advantage > found.advantage_bound
+
+
+def test_the_gaussian_attack_reaches_the_curve():
+    found = membership(
+        m.Gaussian(1.0), 0.0, 1.0, claim=GDP(1.0), score=float, source=Seeded(10)
+    )
+    assert found.advantage == pytest.approx(GDP(1.0).total_variation(), abs=0.03)
+    assert found.power_at(0.1) == pytest.approx(GDP(1.0).power_at(0.1), abs=0.03)

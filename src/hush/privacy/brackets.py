@@ -156,9 +156,9 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
     finer: list[Improve] = []
     if direct_search.applies(components) and epsilon > 0:
         ask = partial(direct_search.delta_bracket, components[0], epsilon)
-        finer += [partial(ask, grids=grids) for grids in _GRIDS]
+        finer.append(partial(ask, grids=_GRIDS[0]))  # curves are read at many points
     if rare.applies(components) and epsilon > 0:
-        finer.insert(1, partial(rare.delta_bracket, components[0], epsilon))
+        finer.append(partial(rare.delta_bracket, components[0], epsilon))
     return _best(
         components,
         partial(contour.delta_bracket, components, epsilon),

@@ -2,8 +2,8 @@
 
 Closed forms first, then the contour engine. Where its bracket is not sharp: for
 subsampled Gaussian steps the direct engine (few steps), then the rare-jump engine
-(what no tilt reaches); for other laws the lattice engine. Brackets are intersected:
-each is sound, so the result is.
+(what no tilt reaches); then the lattice engine. Brackets are intersected: each is
+sound, so the result is.
 """
 
 import math
@@ -128,18 +128,16 @@ def _best(
     finer: Sequence[Improve],
     last: Callable[[], Bracket],
 ) -> tuple[float, float]:
-    """Ask the contour; where it is not sharp, the special engines or the lattice."""
+    """Ask the contour; where it is not sharp, the special engines, then the lattice."""
     lower, upper = -math.inf, math.inf
     try:
         low, high = first()
         lower, upper = float(low), float(high)
-        if _sharp(lower, upper):
-            return lower, upper
-        for improve in finer:
-            lower, upper = improve(lower, upper)
+        for improve in (None, *finer):
+            lower, upper = improve(lower, upper) if improve else (lower, upper)
             if _sharp(lower, upper):
-                break
-        if finer or _copies(components) > _LATTICE_COPIES:
+                return lower, upper
+        if _copies(components) > _LATTICE_COPIES:
             return lower, upper
     except NoBound:
         pass

@@ -100,6 +100,7 @@ class Dataset:
                 f'keys must be a list of public values or "private"; got {keys!r}.'
             )
         cap = checks.whole("most", most, at_least=1, at_most=10**5)
+        cap = min(cap, self.groups or cap)
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
         return Grouped(self, found)
 
@@ -161,6 +162,7 @@ def open_table(
     ledger: Ledger | str | None = None,
     neighbors: str | Neighbors = Neighbors.ADD_REMOVE,
     rows: int = 10,
+    groups: int | None = None,
     name: str | None = None,
     types: Mapping[str, str] | None = None,
 ) -> Dataset:
@@ -168,6 +170,10 @@ def open_table(
 
     A CSV or JSON file has no types: its columns are texts unless `types` declares
     them, as in types={"fare": "number", "day": "date"}.
+
+    One person counts for at most `rows` rows. Without `groups`, the rows of somebody
+    who has more weigh less; with it, a keyed sample of at most `rows` of them in at
+    most `groups` groups is kept and the rest dropped.
 
     Example:
         >>> import hush, pyarrow
@@ -200,4 +206,5 @@ def open_table(
         1 if unit is None else _rows(rows),
         Neighbors.of(neighbors),
         paying,
+        groups if groups is None else checks.whole("groups", groups, at_least=1),
     )

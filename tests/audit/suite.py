@@ -180,14 +180,18 @@ def twins(source: Any) -> list[Twin]:
     ]
 
 
-# Twins keep 0.9 of the noise where the pair is the worst one, else a quarter: other
-# pairs leak less than the curve says, so that less can be seen.
 def factor_of(case: Any) -> float:
-    """How much of the noise a sabotaged twin keeps."""
+    """How much of the noise a sabotaged twin keeps.
+
+    0.9 where the pair is the worst one; other pairs leak less than the curve says, so
+    that less can be seen.
+    """
     scalar = isinstance(case.mechanism, _FAST) and not isinstance(
         case.values()[0], list
     )
-    return 0.9 if scalar and (case.tight or not case.strict) else 0.25
+    if not scalar:
+        return 0.25
+    return 0.9 if case.tight else 0.8
 
 
 def main() -> None:

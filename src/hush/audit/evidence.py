@@ -7,6 +7,7 @@ at most 0, k being how many of the two data sets are ever guessed, so a gambler 
 stakes a share λ of the capital on it cannot expect to gain.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, final
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
 
@@ -24,6 +26,9 @@ Guesses = NDArray[np.int64]  # RIGHT, WRONG or PASS, one per run
 _STAKES = 0.99 * 2.0 ** (-np.arange(24) / 2)
 _CAUGHT = 0.95
 _MOMENTS = 256
+_INSIDE = (0.3, 0.65)  # where between 0 and the end a curve is looked at
+_RARE = 0.01  # the end of a curve without one: δ this much below its largest
+_LARGEST = 30.0
 
 
 def binomial(right: int, guesses: int, chance: float) -> float:
@@ -204,20 +209,24 @@ def points(claim: Curve) -> list[Point]:
         >>> points(Pure(1.0)), points(Approx(1.0, 1e-6))
         ([Point(epsilon=1.0, delta=0.0)], [Point(epsilon=1.0, delta=1e-06)])
     """
-    from hush.privacy.approx import Approx
-
     if isinstance(claim, Pure):
         return [Point(float(claim.epsilon), 0.0)]
     if isinstance(claim, Approx):
         return [Point(float(claim.epsilon), float(claim.delta))]
-    accuracy = float(claim.delta_at(0.0))
+    try:
+        return list(_several(claim))
+    except TypeError:  # a curve without a hash
+        return list(_several.__wrapped__(claim))
+
+
+@functools.lru_cache(maxsize=64)
+def _several(claim: Curve) -> tuple[Point, ...]:
+    """Return a few promises of a curve; composed ones take seconds for each."""
+    accuracy, largest = float(claim.delta_at(0.0)), float(claim.epsilon_at(0.0))
+    pure = largest < _LARGEST
+    top = largest if pure else float(claim.epsilon_at(accuracy * _RARE))
+    rates = top * np.array(_INSIDE if pure else (*_INSIDE, 1.0))
+    deltas = np.asarray(claim.delta_at(rates))
     found = [Point(0.0, accuracy)] if accuracy < 1 else []
-    for share in (0.5, 0.2, 0.05, 0.01, 0.001):
-        epsilon = float(claim.epsilon_at(accuracy * share))
-        if 0 < epsilon < math.inf:
-            found.append(Point(epsilon, float(claim.delta_at(epsilon))))
-    largest = float(claim.epsilon_at(0.0))
-    if largest < 30:
-        found.append(Point(largest, 0.0))
-    # A promise whose δ was rounded to 0 is the pure one.
-    return list(dict.fromkeys(found))
+    found += [Point(float(e), float(d)) for e, d in zip(rates, deltas, strict=True)]
+    return tuple(dict.fromkeys([*found, Point(top, 0.0)] if pure else found))

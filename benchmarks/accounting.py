@@ -213,6 +213,86 @@ def mix() -> list[str]:
     ]
 
 
+def timed(ask, repeats: int = 5) -> tuple[object, float]:
+    """Return an answer and the median CPU time; every turn starts from new values."""
+    spent = []
+    for _ in range(repeats):
+        start = time.process_time()
+        found = ask()
+        spent.append(time.process_time() - start)
+    return found, statistics.median(spent)
+
+
+def steps(std: float, rate: float, times: int):
+    from hush.privacy import GDP, poisson, repeat
+
+    return repeat(poisson(GDP(mu=1 / std), rate=rate), times=times)
+
+
+def public() -> list[str]:
+    """What a caller of the public functions waits for, caches cold."""
+    from hush.mechanisms import Quantile, TopK, WinsorizedMean
+    from hush.privacy import (
+        GDP,
+        RDP,
+        ZCDP,
+        Approx,
+        Pair,
+        Pure,
+        calibrate,
+        compose,
+        fixed_size,
+        repeat,
+    )
+
+    def calibrated(rate: float, times: int, target: Approx) -> float:
+        return calibrate(lambda std: steps(std, rate, times), target=target)
+
+    def batches(times: int):
+        return repeat(fixed_size(GDP(1.0), batch=10, records=1000), times=times)
+
+    answers = {
+        "calibrate σ: q 0.01, T 1000, (2, 1e-6)": lambda: calibrated(
+            0.01, 1000, Approx(2, 1e-6)
+        ),
+        "calibrate σ: q 256/60000, T 14062, (3, 1e-5)": lambda: calibrated(
+            256 / 60000, 14062, Approx(3, 1e-5)
+        ),
+    }
+    answers |= {
+        f"delta_at: (1.1, 256/60000, 14062), ε {epsilon:g}": lambda e=epsilon: steps(
+            1.1, 256 / 60000, 14062
+        ).delta_at(e)
+        for epsilon in (2.4, 8.0, 16.4, 25.0)
+    }
+    curves = {
+        "zCDP with Laplace and Gaussian": lambda: compose(
+            ZCDP(0.1), Pair.laplace(scale=2.0), GDP(0.3)
+        ),
+        "zCDP with ε-DP": lambda: compose(ZCDP(0.1), Pure(0.5)),
+        "Rényi, top 1 and ε-DP": lambda: compose(
+            TopK(1, scale=2.0).curve(1), RDP(lambda order: 0.05 * order), Pure(0.2)
+        ),
+        "100 batches of 10 in 1000": lambda: batches(100),
+        "10000 batches of 10 in 1000": lambda: batches(10_000),
+        "top 10": lambda: TopK(10, scale=2.0).curve(1),
+        "quartiles": lambda: Quantile((0.25, 0.5, 0.75), (0.0, 1.0), 4.0).curve(1),
+        "winsorized mean": lambda: WinsorizedMean((0.0, 1.0), 2.0).curve(1),
+    }
+    lines = ["", "| answer of one call | value | median time |", "|---|---|---|"]
+    for name, ask in answers.items():
+        found, spent = timed(ask)
+        lines.append(f"| {name} | {found:.10g} | {1e3 * spent:.1f} ms |")
+    for name, curve in curves.items():
+        found, spent = timed(lambda curve=curve: curve().epsilon_at(1e-6))
+        low = curve().epsilon_at_lower(1e-6)
+        lines.append(
+            f"| epsilon_at(1e-6): {name} | [{low:.8g}, {found:.8g}] "
+            f"| {1e3 * spent:.1f} ms |"
+        )
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path)
@@ -226,6 +306,7 @@ def main() -> None:
         *side_by_side(with_peers=not arguments.without_peers),
         *grid(),
         *mix(),
+        *public(),
     ]
     print("\n".join(lines))
     if arguments.write:

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hush.ledger import Budget, Ledger, Release
-    from hush.tables import count, mean, sum
+    from hush.tables import (
+        correlation,
+        count,
+        count_distinct,
+        covariance,
+        histogram,
+        mean,
+        std,
+        sum,
+        variance,
+    )
     from hush.tables import open_table as open
 
 try:
@@ -19,10 +29,24 @@ _HOME = {
     "Budget": "hush.ledger:Budget",
     "Ledger": "hush.ledger:Ledger",
     "Release": "hush.ledger:Release",
+    "correlation": "hush.tables:correlation",
     "count": "hush.tables:count",
+    "count_distinct": "hush.tables:count_distinct",
+    "covariance": "hush.tables:covariance",
+    "histogram": "hush.tables:histogram",
+    "max": "hush.tables:max",
     "mean": "hush.tables:mean",
+    "median": "hush.tables:median",
+    "min": "hush.tables:min",
+    "mode": "hush.tables:mode",
     "open": "hush.tables:open_table",
+    "open_graph": "hush.tables:open_graph",
+    "quantile": "hush.tables:quantile",
+    "quantiles": "hush.tables:quantiles",
+    "std": "hush.tables:std",
     "sum": "hush.tables:sum",
+    "top_k": "hush.tables:top_k",
+    "variance": "hush.tables:variance",
 }
 
 __all__ = [
@@ -30,10 +54,24 @@ __all__ = [
     "Ledger",
     "Release",
     "__version__",
+    "correlation",
     "count",
+    "count_distinct",
+    "covariance",
+    "histogram",
+    "max",
     "mean",
+    "median",
+    "min",
+    "mode",
     "open",
+    "open_graph",
+    "quantile",
+    "quantiles",
+    "std",
     "sum",
+    "top_k",
+    "variance",
 ]
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import cell_laws
 import exact
 import numpy as np
 
@@ -35,7 +36,6 @@ class Case:
     options: dict = field(default_factory=dict)  # for curve()
     errors: Callable[[Any, int], Any] | None = None  # (source, count) -> errors
     strict: bool = True  # 5 % less noise shows up in the pairs
-    points: int = 200  # composed curves cost a search per ε: fewer in the fast lane
 
     def __repr__(self) -> str:
         return self.name
@@ -167,6 +167,19 @@ def _sparse(scale, hits_scale):
                 )
                 found.append((p, q))
         return found[::7]
+
+    return pairs
+
+
+def _chances(mechanism):
+    """A key with n and n + 1 holders: named or not."""
+
+    def pairs(_):
+        named = [mechanism.chance(n) for n in range(mechanism.chances.size + 1)]
+        found = []
+        for p, q in itertools.pairwise(named):
+            found += exact.both(np.array([p, 1 - p]), np.array([q, 1 - q]))
+        return found
 
     return pairs
 
@@ -378,7 +391,6 @@ def every_mechanism() -> list[Case]:
             _selection(exact.top_two, 2.0),
             lambda: [[0, 1, 1], [1, 1, 0]],
             strict=False,
-            points=3,
         ),
         Case(
             "norm of infinity",
@@ -416,7 +428,6 @@ def every_mechanism() -> list[Case]:
             _records(0.5, unit, 4.0, replace=False),
             lambda: [[0.1], [0.1, 0.9]],
             strict=False,
-            points=3,
         ),
         Case(
             "winsorized mean",
@@ -424,7 +435,36 @@ def every_mechanism() -> list[Case]:
             _records(0.25, unit, 8.0, replace=True),
             lambda: [[0.1, 0.2, 0.3], [0.9, 0.2, 0.3]],
             strict=False,
+        ),
+        Case(
+            "cells, median",
+            m.CellQuantile(0.5, 3, 1.0),
+            cell_laws.quantile_pairs(0.5, 1.0),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 1], [0, 2, 1]]],
+            strict=False,
+        ),
+        Case(
+            "cells, quantile",
+            m.CellQuantile(0.9, 3, 1.0),
+            cell_laws.quantile_pairs(0.9, 1.0, moved=2),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 2], [0, 2, 1]]],
+            sensitivity=2,
+            strict=False,
+        ),
+        Case(
+            "cells, interval",
+            m.CellInterval(0.5, 3, 2.0, level=0.5, person=1),
+            cell_laws.quantile_pairs(0.5, 4.0),
+            lambda: [[[1, 0, 1], [0, 20, 0]], [[1, 0, 1], [0, 20, 1]]],
+            strict=False,
             points=3,
+        ),
+        Case(
+            "cells, top",
+            m.CellTop(1, 2.0),
+            cell_laws.top_pairs(2.0),
+            lambda: [[[1, 0], [0, 2]], [[1, 0], [0, 3]]],
+            strict=False,
         ),
         Case(
             "histogram",
@@ -459,6 +499,21 @@ def every_mechanism() -> list[Case]:
             lambda: [[0, 0], [1, 0]],
             tight=True,
             grid=1,
+        ),
+        Case(
+            "keys, far threshold",
+            m.KeySelection(20.0, threshold=600, keys_per_person=3, whole=8),
+            _shift(gauss, 8, 20.0),
+            lambda: [[10**6, 10**6], [10**6 + 8, 10**6]],
+            pure=False,
+        ),
+        Case(
+            "keys, one each",
+            m.OptimalKeySelection(1.0, 0.01),
+            _chances(m.OptimalKeySelection(1.0, 0.01)),
+            lambda: [[0, 5000], [1, 5000]],
+            pure=False,
+            strict=False,
         ),
         Case(
             "count",

@@ -30,7 +30,7 @@ class Postgres:
 
     def table(self, columns):
         self.made += 1
-        return self.connection.create_table(f"t{self.made}", pyarrow.table(columns))
+        return self.connection.create_table(f"rows{self.made}", pyarrow.table(columns))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from hush.errors import InvalidArgument
 from hush.tables import bounding
 from hush.tables.bounding import UNIT, Grid
 from hush.tables.dataset import open_table
-from hush.tables.query import _Lazy, _renamed
+from hush.tables.reading import Fetched
 
 KEYS = ["a", "b"]
 NEIGHBORS = ["add-remove", "replace-one"]
@@ -48,9 +48,8 @@ def query(table, neighbors="add-remove", grouped=True, bounds=(-3, 5), rows=2):
 
 def vectors(asked):
     """The exact integers that noise would be added to."""
-    lazy = _Lazy(asked.relation(), asked.by)
-    names = asked._columns()
-    return [_renamed(s, names)(lazy.partials()) for s in asked.statistics]
+    found = Fetched(asked.view, asked._terms)
+    return [part.exact(found, asked.groups.keys) for part in asked.parts]
 
 
 def moved(before, after):
@@ -69,8 +68,8 @@ def test_one_strange_record_moves_no_more_than_declared(engine, value, grouped):
     with_, without = (
         query(engine.table(arrow(each)), grouped=grouped) for each in (one, others)
     )
-    declared = [s.sensitivity for s in with_.statistics]
-    assert declared == [s.sensitivity for s in without.statistics]
+    declared = [s.sensitivity(1) for s in with_.parts]
+    assert declared == [s.sensitivity(1) for s in without.parts]
     for moves, limit in zip(
         moved(vectors(with_), vectors(without)), declared, strict=True
     ):
@@ -109,7 +108,7 @@ def test_exhaustive_neighbors_of_tiny_tables(neighbors, grouped, bounds):
         )
         asked = query(table, neighbors=neighbors, grouped=grouped, bounds=bounds)
         found.append(vectors(asked))
-        limits = [s.sensitivity for s in asked.statistics]
+        limits = [s.sensitivity(1) for s in asked.parts]
     pairs = (
         itertools.combinations(range(len(found)), 2)
         if neighbors == "replace-one"
@@ -182,7 +181,7 @@ def test_every_engine_adds_up_the_same_integers(engine):
         total[group] += weight * steps
     found = vectors(asked)
     assert found[0].tolist() == [n["a"], n["b"]]
-    coarse = asked.statistics[1]._coarse
+    coarse = asked.parts[1].coarse
     assert found[1].tolist() == [total["a"] // coarse, total["b"] // coarse]
 
 

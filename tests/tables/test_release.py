@@ -97,7 +97,8 @@ def test_plans_and_refusals_never_touch_the_data(trips, monkeypatch):
     data = opened(pyarrow.table(trips), budget=hush.Budget(epsilon=1))
     untouchable(monkeypatch)
     plan = asked(data).plan(epsilon=0.5)
-    assert set(plan.error) == {"rows", "centered fare", "present fare", "total fare"}
+    assert set(plan.noise) == {"rows", "centered fare", "present fare", "total fare"}
+    assert set(plan.error) == {"trips", "fare", "total"}
     assert "SELECT" in asked(data).explain()
     with pytest.raises(BudgetExceeded):
         asked(data).release(epsilon=2)

@@ -194,6 +194,23 @@ def _largest(mechanism: Any, first: Any, second: Any) -> Distance:
     return lp(first, second, math.inf)
 
 
+@distance.register(m.CellQuantile)
+@distance.register(m.CellInterval)
+@distance.register(m.CellTop)
+def _weights(_mechanism: Any, first: Any, second: Any) -> Distance:
+    a, b = m.Cells.of(first), m.Cells.of(second)
+    if a.size != b.size or len(a.groups) != len(b.groups):
+        return NONE
+    apart = 0
+    for one, two in zip(a.groups, b.groups, strict=True):
+        left = dict(zip(one.places.tolist(), one.weights.tolist(), strict=True))
+        right = dict(zip(two.places.tolist(), two.weights.tolist(), strict=True))
+        apart += sum(
+            abs(left.get(place, 0) - right.get(place, 0)) for place in left | right
+        )
+    return Distance(Fraction(apart))
+
+
 @distance.register(m.Quantile)
 @distance.register(m.Histogram)
 def _data(mechanism: Any, first: Any, second: Any) -> Distance:

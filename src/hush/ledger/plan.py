@@ -74,6 +74,12 @@ class Step:
         """Return the guarantee of this step, from public parameters alone."""
         if self._bound is not None:
             return self._bound.curve()  # type: ignore[no-any-return]
+        from hush.mechanisms import DiscreteGaussian
+
+        if isinstance(self.mechanism, DiscreteGaussian):
+            # How many numbers a function returns is not known; 2 stands for any number.
+            several = getattr(self.query, "dimension", 2)
+            return self.mechanism.curve(self.sensitivity, dimension=several)
         return self.mechanism.curve(self.sensitivity)  # type: ignore[no-any-return]
 
     @property
@@ -84,14 +90,18 @@ class Step:
         except (HushError, AttributeError):
             return None
 
-    def draw(self, data: Any, source: Source) -> Any:
-        """Return the noisy answer: the only lines of the ledger that touch data."""
+    def draw(self, data: Any, source: Source, earlier: tuple[Any, ...] = ()) -> Any:
+        """Return the noisy answer: the only lines of the ledger that touch data.
+
+        A query that is `adaptive` also sees the earlier answers of its batch.
+        """
         from hush.mechanisms.listening import declaring  # light until a draw
 
         if self._bound is not None:
             with declaring(1):
                 return self._bound.run(data, source=source)
-        value = self.query(data)
+        adaptive = getattr(self.query, "adaptive", False)
+        value = self.query(data, earlier) if adaptive else self.query(data)
         with declaring(self.sensitivity):
             return self.mechanism.run(value, source=source)
 
@@ -188,7 +198,9 @@ class Plan:
 
     def draw(self, data: Any, source: Source) -> Any:
         """Return the answers: a tuple for a batch, the value itself otherwise."""
-        answers = tuple(step.draw(data, source) for step in self.steps)
+        answers: tuple[Any, ...] = ()
+        for step in self.steps:
+            answers = (*answers, step.draw(data, source, answers))
         return answers if self.batch else answers[0]
 
     @cached_property

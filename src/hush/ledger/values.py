@@ -1,11 +1,13 @@
 """Released values as JSON and back, bit for bit."""
 
 import base64
+import datetime
 import functools
 import hashlib
 import math
 import numbers
 from collections.abc import Mapping
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from types import CodeType
@@ -17,6 +19,9 @@ from hush.errors import InvalidArgument
 
 _READABLE = 1000  # longer arrays are written as base64
 _TAG = "hush"
+_MOMENTS: dict[str, Any] = {
+    each.__name__: each for each in (datetime.date, datetime.datetime, datetime.time)
+}
 
 
 def encode(value: Any) -> Any:
@@ -42,6 +47,11 @@ def encode(value: Any) -> Any:
         return {_TAG: "float", "value": str(float(value))}
     if isinstance(value, Fraction):
         return {_TAG: "fraction", "value": str(value)}
+    if isinstance(value, (datetime.date, datetime.time)):
+        kind = type(value).__name__
+        return {_TAG: "moment", "kind": kind, "value": value.isoformat()}
+    if isinstance(value, Decimal):
+        return {_TAG: "decimal", "value": str(value)}
     if isinstance(value, tuple):
         return {_TAG: "tuple", "items": [encode(each) for each in value]}
     if isinstance(value, list):
@@ -94,6 +104,10 @@ def decode(value: Any) -> Any:
         return float(value["value"])
     if tag == "fraction":
         return Fraction(value["value"])
+    if tag == "moment":
+        return _MOMENTS[value["kind"]].fromisoformat(value["value"])
+    if tag == "decimal":
+        return Decimal(value["value"])
     if tag == "tuple":
         return tuple(decode(each) for each in value["items"])
     if tag == "dict":

@@ -1,6 +1,10 @@
 """Mechanisms: public values that know their privacy, their error and their answer."""
 
 from hush.mechanisms.canonical import Canonical
+from hush.mechanisms.cell_interval import CellInterval
+from hush.mechanisms.cell_quantile import CellQuantile
+from hush.mechanisms.cell_top import CellTop
+from hush.mechanisms.cells import Cells
 from hush.mechanisms.discrete_gaussian import DiscreteGaussian
 from hush.mechanisms.error import Error
 from hush.mechanisms.exponential import Exponential
@@ -8,9 +12,14 @@ from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.geometric import Geometric
 from hush.mechanisms.histogram import Histogram
 from hush.mechanisms.k_norm import KNorm
+from hush.mechanisms.key_selection import KeySelection
 from hush.mechanisms.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noisy_max import NoisyMax
+from hush.mechanisms.optimal_key_selection import (
+    OptimalKeySelection,
+    choose_key_selection,
+)
 from hush.mechanisms.permute_and_flip import PermuteAndFlip
 from hush.mechanisms.quantile import Quantile
 from hush.mechanisms.queries import count, mean, proportion, sum, variance
@@ -24,6 +33,10 @@ from hush.mechanisms.winsorized_mean import WinsorizedMean
 
 __all__ = [
     "Canonical",
+    "CellInterval",
+    "CellQuantile",
+    "CellTop",
+    "Cells",
     "DiscreteGaussian",
     "Error",
     "Exponential",
@@ -31,9 +44,11 @@ __all__ = [
     "Geometric",
     "Histogram",
     "KNorm",
+    "KeySelection",
     "Laplace",
     "Mechanism",
     "NoisyMax",
+    "OptimalKeySelection",
     "PermuteAndFlip",
     "Quantile",
     "Query",
@@ -43,6 +58,7 @@ __all__ = [
     "TopK",
     "TreeSum",
     "WinsorizedMean",
+    "choose_key_selection",
     "count",
     "mean",
     "proportion",

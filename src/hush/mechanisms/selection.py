@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.privacy.bounded_range import BoundedRange
 from hush.privacy.curve import Curve
-from hush.privacy.profile import Profile
 from hush.privacy.pure import Pure
 
 
@@ -30,20 +29,11 @@ def scores(value: Any) -> NDArray[Any]:
     return array
 
 
-def _range_delta(span: float, epsilon: float) -> float:
-    """Return max over t of P(L=t)(1-e^(ε-t)) for losses t and t - span."""
-    if epsilon >= span:
-        return 0.0
-    half = -math.expm1(-(span - epsilon) / 2)
-    return min(1.0, half * half / -math.expm1(-span))
-
-
 def bounded_range(span: Fraction | float) -> Curve:
     """Return the guarantee of a mechanism whose log-ratios differ by at most `span`.
 
     Guarantee: exact for the exponential mechanism, whose worst neighbors have the two
-    losses t and t - span; t = (span + ε)/2 is the worst at ε. It is `span`-DP, and at
-    ε = 0 half as far from perfect privacy as randomized response.
+    losses t and t - span; t = (span + ε)/2 is the worst at ε.
 
     Example:
         >>> f"{bounded_range(1.0).delta_at(0):.4f}", f"{Pure(1.0).delta_at(0):.4f}"
@@ -54,9 +44,9 @@ def bounded_range(span: Fraction | float) -> Curve:
     exact = float(span)
     if exact == 0:
         return Pure(epsilon=0.0)
-    if exact < 1e-6 or exact > 60:  # the profile has no digits left to offer there
-        return Pure(epsilon=exact)
-    return Profile(partial(_range_delta, exact * (1 + 2.0**-50)))
+    if exact < 1e-12 or exact > 400:  # there is nothing to gain, or to lose, there
+        return Pure(epsilon=exact * (1 + 2.0**-50))
+    return BoundedRange(exact * (1 + 2.0**-50))
 
 
 @final

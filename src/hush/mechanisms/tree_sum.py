@@ -60,6 +60,12 @@ class TreeSum(Mechanism):
         """How many block sizes there are, and blocks that one number touches."""
         return self.horizon.bit_length()
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks a total adds at most: ones of a binary number <= horizon."""
+        full = self.horizon & (self.horizon + 1) == 0
+        return self.levels if full else self.levels - 1
+
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when one number of the stream moves by `sensitivity`."""
         one = cover(self._exact, int(distance(sensitivity)), Fraction(1))
@@ -67,9 +73,9 @@ class TreeSum(Mechanism):
 
     @property
     def error(self) -> Error:
-        """Exact law of the worst total: a sum of `levels` noises."""
+        """Exact law of the worst total: a sum of `blocks` noises."""
         return Error(
-            ((Total(law.DiscreteLaplace(self._exact), self.levels), Fraction(1)),)
+            ((Total(law.DiscreteLaplace(self._exact), self.blocks), Fraction(1)),)
         )
 
     def start(self, *, source: Source = SECURE) -> "Counter":

@@ -12,7 +12,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from hush.errors import InvalidArgument
 from hush.privacy.rounding import Floats
@@ -89,7 +88,11 @@ class Atoms:
         """Return log E_P[e^((order-1) L)] (order > 1); infinite with one-sided mass."""
         if self.p_only > 0:
             return float("inf")
-        return float(special.logsumexp(np.log(self.masses) + (order - 1) * self.losses))
+        exponent = np.log(self.masses) + (order - 1) * self.losses
+        top = float(exponent.max(initial=-np.inf))
+        if not np.isfinite(top):
+            return top
+        return top + float(np.log(np.exp(exponent - top).sum()))
 
     def kl(self) -> float:
         """Return E_P[L], as a sum of non-negative terms (t log t - t + 1 form)."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats, falling
 from hush.privacy.zcdp import ZCDP
+
+# 1.25, its square, and so on; together they span all floats.
+_FACTORS = tuple(1.25 ** min(2**k, 512) for k in range(30))
 
 
 def excess(curve: Curve, target: Curve) -> float:
@@ -79,24 +83,25 @@ def calibrate(
     general = not isinstance(target, Pure | Approx | GDP | ZCDP)
     limits = _limits(target) if general else None
 
+    @cache
     def over(parameter: float) -> float:
         found = curve(parameter)
         return _over_profile(found, *limits) if limits else excess(found, target)
 
-    right = min(max(1.0, low), high)
+    left = right = min(max(1.0, low), high)
+    # Look nearby first: far from its target a curve may be costly to answer.
     if over(right) <= 1:
-        left = right
-        while left > low and over(left) <= 1:
-            right, left = left, max(left / 4, low)
-        if over(left) <= 1:
-            return left
-    else:
-        left = right
-        while over(right) > 1:
-            if right >= high:
-                raise NoBound(
-                    f"no parameter up to {high:g} meets {target!r}; allow a larger "
-                    "one, or weaken the target."
-                )
-            left, right = right, min(4 * right, high)
-    return falling(over, 1.0, left, right, relative=relative)[1]
+        for factor in _FACTORS:
+            left = max(left / factor, low)
+            if over(left) > 1:
+                return falling(over, 1.0, left, right, relative=relative)[1]
+            right = left
+        return left
+    for factor in _FACTORS:
+        left, right = right, min(right * factor, high)
+        if over(right) <= 1:
+            return falling(over, 1.0, left, right, relative=relative)[1]
+    raise NoBound(
+        f"no parameter up to {high:g} meets {target!r}; allow a larger one, or weaken "
+        "the target."
+    )

@@ -105,16 +105,32 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
         low, high = _infinite(components)
         gap = -math.expm1(min(epsilon - _top(components), 0.0))
         return low, min(1.0, (high + gap) * (1 + 1e-12) + 1e-14)
+    try:
+        return _laid(components, sketch, epsilon).delta(epsilon)
+    except Exhausted:
+        return _infinite(components)[0], 1.0
+
+
+def _laid(components: Components, sketch: Sketch, epsilon: float) -> Contour:
+    """Lay a contour for delta at epsilon, from a sketch for a delta of about e^-40."""
     c, log_value = sketch.at_epsilon(epsilon)
     log_value = max(log_value, _LOG_SMALLEST)
     if log_value < -40.0 or log_value > -20.0:
         sketch = Sketch.of(components, _log_drop(components, log_value))
         c, log_value = sketch.at_epsilon(epsilon)
         log_value = max(log_value, _LOG_SMALLEST)
+    return prepare(components, sketch, c, epsilon, log_value)
+
+
+def lay(components: Components, epsilon: float) -> Contour | None:
+    """Return a contour for delta near a finite epsilon, where one can be laid."""
+    sketch = Sketch.of(components, _log_drop(components, -40.0))
+    if epsilon >= _top(components) or sketch.cumulants(0.0)[2] == 0.0:
+        return None
     try:
-        return prepare(components, sketch, c, epsilon, log_value).delta(epsilon)
+        return _laid(components, sketch, epsilon)
     except Exhausted:
-        return _infinite(components)[0], 1.0
+        return None
 
 
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hush.privacy import hyperbolic
 from hush.privacy.contour_line import Contour
-from hush.privacy.loss_law import NO_DECAY, ROUNDING, Decay, Rule
+from hush.privacy.loss_gaussian import GaussianLoss
+from hush.privacy.loss_law import NO_DECAY, ROUNDING, Decay, Floats, Rule
 from hush.privacy.saddle import Components, Sketch, log_chernoff
 from hush.privacy.tilt import tilted
 
@@ -59,9 +61,22 @@ def prepare(
     scale, scale_error, mean, mean_error, tail = 0.0, 0.0, 0.0, 0.0, 0.0
     alias_mass, top = [0.0, 0.0], 0.0
     missing, log_finite = 0.0, [0.0, 0.0]
-    for (law, copies), decay, estimate in zip(
-        components, decays, log_masses, strict=True
+    t: Floats = step * np.arange(count + 1, dtype=np.float64)
+    family, members = hyperbolic.gather(components, (c, left, right))
+    if family is not None:
+        known = family.at(c, t)
+        logs, log_bound, relative = known.logs, known.log_bound, known.relative
+        scale, scale_error = known.log_mass, known.log_mass_error
+        mean, mean_error, top = known.mean, known.mean_error, known.top
+        alias_mass = [family.log_mass_above(s) for s in (left, right)]
+        for i, mass, off in zip(members, known.each, known.each_error, strict=True):
+            decay = decays[i].loosened(abs(float(mass) - float(log_masses[i])) + off)
+            tail += times[i] * decay.log_bound(reach, patient=patient)
+    for i, ((law, copies), decay, estimate) in enumerate(
+        zip(components, decays, log_masses, strict=True)
     ):
+        if i in members or isinstance(law, GaussianLoss):
+            continue  # done, or all of it is in the Gaussian factor
         log_tolerance = float(estimate) + LOG_PRECISION - lost - math.log(count_all)
         rule = law.rule(c, reach, log_tolerance, log_drop)
         at = tilted(rule, c, reach)
@@ -96,7 +111,6 @@ def prepare(
         top += copies * rule.top
         log_finite[0] += copies * math.log1p(-min(law.infinite_mass_lower, 1 - 1e-16))
         log_finite[1] += copies * math.log1p(-min(law.infinite_mass, 1 - 1e-16))
-    t = step * np.arange(count + 1)
     bell = -0.5 * gaussian * t * t
     # log1p and arctan err by two roundings of themselves, times the copies.
     relative += 4 * ROUNDING * (np.abs(logs) - bell + 1)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -65,14 +66,20 @@ class Contour:
         terms[0] *= 0.5
         return t, terms, error
 
+    @cached_property
+    def _kernel(self) -> tuple[Complexes, Floats]:
+        """1/(z(z+1)) on the nodes, and its modulus."""
+        z = self.c + 1j * self.step * np.arange(self.logs.size, dtype=np.float64)
+        kernel: Complexes = np.asarray(1 / (z * (z + 1)), dtype=np.complex128)
+        return kernel, np.abs(kernel)
+
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """Return value, error and the share of smoothing, over e^(K(c) - cε)."""
         t, terms, error = self._phases(epsilon)
-        z = self.c + 1j * t
-        kernel = 1 / (z * (z + 1))
+        kernel, size = self._kernel
         weight = self.step / math.pi
         total = float((terms * kernel).real.sum()) * weight
-        blur = float(error @ np.abs(kernel)) * weight * (1 + 1e-9)
+        blur = float(error @ size) * weight * (1 + 1e-9)
         beyond = math.exp(min(self.log_tail, 700.0))
         if not self.smoothing:
             return total, blur + beyond, 0.0

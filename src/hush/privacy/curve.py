@@ -222,9 +222,14 @@ class Curve(ABC):
         """Every how many knots a pair for composition takes one."""
         return 1
 
+    @property
+    def _negligible_at(self) -> float:
+        """An ε from which on δ is negligible, where it is known without a search."""
+        return math.inf
+
     @cached_property
     def _knots(self) -> Floats:
-        return duality.knots(self.delta_at)
+        return duality.knots(self.delta_at, top=self._negligible_at)
 
     @cached_property
     def atoms_above(self) -> Atoms:
@@ -252,9 +257,12 @@ class Curve(ABC):
 
         if self._coarse == 1:
             return laws.both(self.atoms_above)
-        knots = np.append(self._knots[:: self._coarse], self._knots[-1])
-        forward, backward = (self.profile(each, knots)[1] for each in BOTH)
-        return laws.both(above(knots, np.asarray(forward), np.asarray(backward)))
+        knots = duality.knots(self.delta_at, thin=self._coarse, top=self._negligible_at)
+        forward = np.asarray(self.profile(Direction.REMOVE, knots)[1])
+        if self.symmetric:
+            return laws.both(above(knots, forward, forward))
+        backward = np.asarray(self.profile(Direction.ADD, knots)[1])
+        return laws.both(above(knots, forward, backward))
 
     def components_lower(self) -> "tuple[Components, Components]":
         """Return dominated loss laws, remove and add, for lower bounds."""

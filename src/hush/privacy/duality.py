@@ -144,17 +144,25 @@ def mu_of_pure(epsilon: float) -> float:
     return float(up(-2 * special.ndtri_exp(corner), 64)) if epsilon > 0 else 0.0
 
 
-def knots(delta_at: Callable[[Any], Any]) -> Floats:
-    """Return ε from 0 to where δ has become negligible or has stopped falling."""
+def knots(
+    delta_at: Callable[[Any], Any], *, thin: int = 1, top: float = math.inf
+) -> Floats:
+    """Return ε from 0 to where δ has become negligible or has stopped falling.
+
+    One in `thin` of the usual number; `top` where it is known that δ is negligible.
+    """
     floor = float(delta_at(math.inf))
     start = float(delta_at(0.0))
     if start <= floor:
         return np.array([0.0, 1.0])
     goal = max(floor * (1 + 1e-9), NEGLIGIBLE)
-    top = crossing(lambda e: float(delta_at(e)), min(goal, start))
+    if not math.isfinite(top):
+        top = crossing(lambda e: float(delta_at(e)), min(goal, start))
     top = top if math.isfinite(top) else 700.0
     # Even steps resolve the bulk, a geometric start profiles that fall at once.
-    found = np.union1d(np.linspace(0.0, top, 300), np.geomspace(top * 1e-7, top, 500))
+    found = np.union1d(
+        np.linspace(0.0, top, 300 // thin), np.geomspace(top * 1e-7, top, 500 // thin)
+    )
     found = found[np.concatenate([[True], np.diff(found) > 1e-9 * top])]
     # Cells that hold more of the loss get more knots: h ∝ density^(-1/3) spreads the
     # error of the chords evenly.
@@ -164,5 +172,5 @@ def knots(delta_at: Callable[[Any], Any]) -> Floats:
     weight = (np.maximum(mass, 0.0) / step) ** (1 / 3)
     share = np.append(0.0, np.cumsum(weight * step))
     share = share / share[-1] + found / top / 2
-    inverse = np.interp(np.linspace(0, share[-1], _KNOTS), share, found)
+    inverse = np.interp(np.linspace(0, share[-1], _KNOTS // thin), share, found)
     return np.unique(np.concatenate([[0.0], inverse, [top]]))

@@ -3,15 +3,20 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.privacy.curve import Bracket, Curve, Direction
+from hush.privacy.loss_gaussian import GaussianLoss
+from hush.privacy.loss_mirrored import MirroredLoss
 from hush.privacy.poisson import Sampled, amplified, thinned
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats
 from hush.units import Neighbors
+
+if TYPE_CHECKING:
+    from hush.privacy.curve import Components
 
 
 @final
@@ -56,6 +61,27 @@ class Subset(Curve):
     def mu(self) -> float:
         """A sampled mechanism keeps the μ of its base; no smaller one is proven."""
         return self.base.mu
+
+    def components(self) -> "tuple[Components, Components]":
+        """Return the mirrored loss law of a Gaussian base, else a pair from dots."""
+        return _mirrored(self.base.components()[0], self.rate) or super().components()
+
+    def components_lower(self) -> "tuple[Components, Components]":
+        """Return the same from below."""
+        found = _mirrored(self.base.components_lower()[0], self.rate)
+        return found or super().components_lower()
+
+
+def _mirrored(
+    components: "Components", rate: float
+) -> "tuple[Components, Components] | None":
+    if len(components) != 1 or components[0][1] != 1:
+        return None
+    law = components[0][0]
+    if not isinstance(law, GaussianLoss):
+        return None
+    both = ((MirroredLoss(1 / law.mu, rate), 1),)
+    return both, both
 
 
 @final

@@ -135,28 +135,55 @@ class Loss(Curve):
             return _sum(times * curve.epsilon_at(0.0) for curve, times in self.parts)
         if self._copies is not None:
             return super()._epsilon(delta)
-        from hush.privacy import front
-
-        sides = self._above[:1] if self.symmetric else self._above
-        found = max(float(front.epsilon_bracket(each, delta)[1]) for each in sides)
-        found = max(found, 0.0)
-        if self._by_moments and found > 0:
+        found = max(0.0, *(high for _, high in self._brackets(self._above, delta)))
+        if self._by_moments and found > 0 and self._moments_help(found, delta):
             found = min(found, RDP(self._renyi).epsilon_at(delta))
         return found
+
+    def _moments_help(self, epsilon: float, delta: float) -> bool:
+        """Tell whether the sum of the moments may have a smaller ε at this δ."""
+        if math.isinf(epsilon):
+            return True
+        known = conversion.delta(
+            self._lookup, conversion.ORDERS, np.array([epsilon]), smooth=False
+        )
+        return bool(known[0] <= 1.1 * delta)
+
+    @cached_property
+    def _answered(self) -> "dict[tuple[Components, float], tuple[float, float]]":
+        return {}
+
+    def _brackets(
+        self, sides: "tuple[Components, Components]", delta: float
+    ) -> list[tuple[float, float]]:
+        """Bracket ε of each direction; both ends come at once, so they are kept."""
+        from hush.privacy import front
+
+        known = self._answered
+        for side in sides[:1] if self.symmetric else sides:
+            if (side, delta) not in known:
+                known[side, delta] = front.epsilon_bracket(side, delta)
+        return [known[side, delta] for side in sides if (side, delta) in known]
 
     def _epsilon_lower(self, delta: float) -> float:
         if delta == 0.0:  # a composition reveals at least what each part does
             return max(float(curve.epsilon_at_lower(0.0)) for curve, _ in self.parts)
         if self._copies is not None:
             return super()._epsilon_lower(delta)
-        from hush.privacy import front
-
-        sides = self._below[:1] if self.symmetric else self._below
-        return max(0.0, *(float(front.epsilon_bracket(s, delta)[0]) for s in sides))
+        return max(0.0, *(low for low, _ in self._brackets(self._below, delta)))
 
     def _renyi(self, order: float) -> float:
         # Rényi divergences of products add (N12.3).
-        return _sum(times * curve.renyi_at(order) for curve, times in self.parts)
+        known = self._renyi_known
+        if order not in known:
+            known[order] = _sum(
+                times * part._renyi(order) for part, times in self.parts
+            )
+        return known[order]
+
+    @cached_property
+    def _renyi_known(self) -> dict[float, float]:
+        return {}
 
     def _renyi_lower(self, order: float) -> float:
         if not self.symmetric:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.privacy import conversion
+from hush.privacy import conversion, duality
 from hush.privacy.atoms import Atoms
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.rounding import Floats, up
@@ -95,7 +95,11 @@ class RDP(Curve):
 
     @property
     def _coarse(self) -> int:
-        return 6  # the conversion is looser than the chords
+        return 4  # the conversion is looser than the chords
+
+    @property
+    def _negligible_at(self) -> float:
+        return self.classical_epsilon_at(duality.NEGLIGIBLE)
 
     @cached_property
     def _hull(self) -> Atoms:

@@ -69,7 +69,7 @@ def falling(
     """Return neighbors low < high with function(low) > level >= function(high).
 
     `function` falls and is positive; the bracket holds at the ends that are given. The
-    secant runs on logarithms, with bisection wherever it stalls (the Illinois rule).
+    secant runs on logarithms, with bisection wherever it stalls.
     """
     target = math.log(level) if level > 0 else -math.inf
 
@@ -79,27 +79,29 @@ def falling(
             return 800.0
         return (math.log(value) if value > 0 else -800.0) - max(target, -790.0)
 
-    above, below, stalled = height(low), height(high), 0
-    for turn in range(200):
+    # The secant goes through the two points nearest to the level, the nearer one last.
+    seen = sorted(((height(x), x) for x in (low, high)), key=lambda p: -abs(p[0]))
+    hair, stalled = 0.4 * relative, 0
+    for _ in range(200):
         if high - low <= relative * high:
             break
-        middle = 0.5 * (low + high)
-        if low > 0 and high > 4 * low:
-            middle = math.sqrt(low) * math.sqrt(high)
-        elif turn % 4 != 3 and math.isfinite(above - below) and above > below:
-            guess = high + (high - low) * below / (above - below)
-            # A hair beyond the root shrinks the bracket from both sides in turn.
-            guess += 1e-13 * high * (1 if stalled < 0 else -1 if stalled > 0 else 0)
-            middle = guess if low < guess < high else middle
+        (last_y, last_x), (y, x) = seen
+        chord = stalled < 3 and y != last_y and math.isfinite(y - last_y)
+        near = x - y * (x - last_x) / (y - last_y) if chord else math.nan
+        if chord and low <= near <= high <= 16 * low:
+            # At the root step a hair beyond it, then farther: both ends have to meet.
+            middle = min(max(near, low + hair * high), high - hair * high)
+        else:
+            wide = low > 0 and high > 4 * low
+            middle = math.sqrt(low) * math.sqrt(high) if wide else 0.5 * (low + high)
+            near, stalled = middle, min(stalled, 1)
         if not low < middle < high:
             break
         value = height(middle)
-        if value > 0:
-            low, above = middle, value
-            below = below / 2 if stalled < 0 else below
-            stalled = -1
-        else:
-            high, below = middle, value
-            above = above / 2 if stalled > 0 else above
-            stalled = 1
+        crossed = (value > 0) == (middle < near)
+        hair = 0.4 * relative if middle == near or crossed else 8 * hair
+        low, high = (middle, high) if value > 0 else (low, middle)
+        stalled = stalled + 1 if abs(value) > 0.5 * abs(y) else 0
+        if abs(value) <= abs(last_y):
+            seen = sorted([(value, middle), seen[1]], key=lambda p: -abs(p[0]))
     return low, high

@@ -11,6 +11,7 @@ from hush.law import DiscreteGaussian, DiscreteLaplace, Finite, Geometric, Law
 from hush.privacy import conversion
 from hush.privacy.approx import Approx
 from hush.privacy.between import Between, FinitePair, Worst
+from hush.privacy.bounded_range import BoundedRange
 from hush.privacy.curve import Curve
 from hush.privacy.density import ContinuousLaplace, Normal, Shifted
 from hush.privacy.fixed_size import Subset
@@ -27,8 +28,8 @@ _PLAIN: dict[str, type] = {
     each.__name__: each
     for each in (
         Pure, Approx, ZCDP, GDP, Sampled, Subset, Shuffled, Between, FinitePair, Worst,
-        Loss, Pair, OrderTable, Normal, ContinuousLaplace, Shifted, DiscreteLaplace,
-        DiscreteGaussian, Geometric, Finite,
+        BoundedRange, Loss, Pair, OrderTable, Normal, ContinuousLaplace, Shifted,
+        DiscreteLaplace, DiscreteGaussian, Geometric, Finite,
     )
 }  # fmt: skip
 

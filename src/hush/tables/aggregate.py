@@ -1,22 +1,47 @@
-"""Aggregates: what a user asks for, made of statistics.
+"""Aggregates: what a user asks for, made of parts.
 
-An aggregate names the statistics it needs and turns their released values into an
-answer and an interval. Nothing here sees data.
+An aggregate names the parts it needs and turns their released values into an answer and
+an interval. Nothing here sees data.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hush.errors import InvalidArgument
 from hush.tables.bounding import Grid
-from hush.tables.statistic import Form
+from hush.tables.part import Floats, Limit, Needs, Part
+from hush.tables.reading import Term
+from hush.tables.sampling import mean_ends
+from hush.tables.statistic import Form, Statistic, rows_of
 
-Floats = NDArray[np.float64]
-Released = Mapping[tuple[Form, str], tuple[Floats, float]]  # values and their ± bars
+Ends = tuple[Any, Any]
+
+
+@final
+@dataclass(frozen=True)
+class Released:
+    """Released parts in the user's units: values, and what noise stays within."""
+
+    values: Mapping[Part, Any]
+    bars: Mapping[Part, float]
+    level: float
+
+    def __getitem__(self, part: Part) -> tuple[Any, float]:
+        return self.values[part], self.bars[part]
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """A value per group, and ends that hold the exact bounded answer."""
+
+    value: Any
+    low: Any
+    high: Any
 
 
 @dataclass(frozen=True)
@@ -24,13 +49,28 @@ class Aggregate(ABC):
     """A question about the rows of each group."""
 
     @property
-    @abstractmethod
-    def needs(self) -> tuple[tuple[Form, str, Grid | None], ...]:
-        """The statistics it is made of: (form, expression, grid)."""
+    def expressions(self) -> tuple[str, ...]:
+        """Texts of numbers that it reads."""
+        return ()
 
     @abstractmethod
-    def answer(self, released: Released) -> tuple[Floats, Floats, Floats]:
-        """Return values, lower and upper ends from released statistics and bars."""
+    def needs(self, limit: Limit) -> Needs:
+        """Return the parts it is made of, and how much each matters to its error.
+
+        What matters is relative: how far the answer moves, as a share of its range, if
+        a part moves by its sensitivity.
+        """
+
+    @abstractmethod
+    def answer(self, limit: Limit, released: Released) -> Estimate:
+        """Return values and ends from released parts and their bars."""
+
+    def population(self, limit: Limit, released: Released, level: float) -> Ends | None:
+        """Return ends that also cover sampling, or None where there are none.
+
+        `released` holds bars for half of the risk; the other half is the sampling's.
+        """
+        return None
 
 
 @final
@@ -38,15 +78,14 @@ class Aggregate(ABC):
 class Count(Aggregate):
     """How many rows, each person counted at most `rows` times."""
 
-    @property
-    def needs(self) -> tuple[tuple[Form, str, Grid | None], ...]:
+    def needs(self, limit: Limit) -> Needs:
         """Rows."""
-        return ((Form.ROWS, "", None),)
+        return ((rows_of(limit), 1.0),)
 
-    def answer(self, released: Released) -> tuple[Floats, Floats, Floats]:
+    def answer(self, limit: Limit, released: Released) -> Estimate:
         """Return the noisy count."""
-        value, bar = released[Form.ROWS, ""]
-        return value, value - bar, value + bar
+        value, bar = released[rows_of(limit)]
+        return Estimate(value, value - bar, value + bar)
 
 
 @final
@@ -58,14 +97,22 @@ class Sum(Aggregate):
     bounds: tuple[float, float]
 
     @property
-    def needs(self) -> tuple[tuple[Form, str, Grid | None], ...]:
-        """The total."""
-        return ((Form.TOTAL, self.expression, Grid.of(self.bounds)),)
+    def expressions(self) -> tuple[str, ...]:
+        """The summed one."""
+        return (self.expression,)
 
-    def answer(self, released: Released) -> tuple[Floats, Floats, Floats]:
+    def _part(self, limit: Limit) -> Statistic:
+        term = Term(((self.expression, Grid.of(self.bounds)),))
+        return Statistic(limit, Form.TOTAL, term)
+
+    def needs(self, limit: Limit) -> Needs:
+        """The total."""
+        return ((self._part(limit), 1.0),)
+
+    def answer(self, limit: Limit, released: Released) -> Estimate:
         """Return the noisy total."""
-        value, bar = released[Form.TOTAL, self.expression]
-        return value, value - bar, value + bar
+        value, bar = released[self._part(limit)]
+        return Estimate(value, value - bar, value + bar)
 
 
 @final
@@ -80,36 +127,64 @@ class Mean(Aggregate):
     bounds: tuple[float, float]
 
     @property
-    def needs(self) -> tuple[tuple[Form, str, Grid | None], ...]:
-        """The centered total and the number of values."""
-        grid = Grid.of(self.bounds)
-        return (
-            (Form.CENTERED, self.expression, grid),
-            (Form.PRESENT, self.expression, grid),
+    def expressions(self) -> tuple[str, ...]:
+        """The averaged one."""
+        return (self.expression,)
+
+    def _parts(self, limit: Limit) -> tuple[Statistic, Statistic]:
+        term = Term(((self.expression, Grid.of(self.bounds)),))
+        return Statistic(limit, Form.CENTERED, term), Statistic(
+            limit, Form.PRESENT, term
         )
 
-    def answer(self, released: Released) -> tuple[Floats, Floats, Floats]:
+    def needs(self, limit: Limit) -> Needs:
+        """The centered total and the number of values.
+
+        An error of the count moves the mean by the mean's distance from the middle: by
+        half of the most it could be, as a guess.
+        """
+        total, number = self._parts(limit)
+        return (total, 1.0), (number, 0.5)
+
+    def answer(self, limit: Limit, released: Released) -> Estimate:
         """Return the ratio; its interval holds for all totals and counts in theirs.
 
         Where the count may be zero the interval is all of the bounds.
         """
+        total, number = self._parts(limit)
         grid = Grid.of(self.bounds)
         lower, upper = self.bounds
-        middle = float((grid.low + grid.high) // 2 * grid.step)
-        sums, sum_bar = released[Form.CENTERED, self.expression]
-        counts, count_bar = released[Form.PRESENT, self.expression]
-        least, most = counts - count_bar, counts + count_bar
-        known = least > 0
-        safe_least, safe_most = np.where(known, least, 1.0), np.where(known, most, 1.0)
-        ends = [
-            (sums + side * sum_bar) / count
-            for side in (-1, 1)
-            for count in (safe_least, safe_most)
-        ]
-        low = np.where(known, middle + np.minimum.reduce(ends), lower)
-        high = np.where(known, middle + np.maximum.reduce(ends), upper)
-        value = middle + sums / np.maximum(counts, 1.0)
-        return tuple(np.clip(each, lower, upper) for each in (value, low, high))  # type: ignore[return-value]
+        middle = float(grid.middle * grid.step)
+        found = ratio(released[total], released[number], float(grid.half))
+        ends = (np.clip(middle + each, lower, upper) for each in found)
+        return Estimate(*ends)
+
+    def population(self, limit: Limit, released: Released, level: float) -> Ends:
+        """Return ends for the mean of the population that the people came from."""
+        _, number = self._parts(limit)
+        noise = self.answer(limit, released)
+        count, bar = released[number]
+        people = np.maximum(count - bar, 0.0) / limit.rows
+        return mean_ends(noise.low, noise.high, people, self.bounds, 1 - level)
+
+
+def ratio(
+    total: tuple[Floats, float], number: tuple[Floats, float], most: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return total/number and its ends within ±most, where noise stays in its bars."""
+    (sums, sum_bar), (counts, count_bar) = total, number
+    least, largest = counts - count_bar, counts + count_bar
+    known = least > 0
+    divisors = np.where(known, least, 1.0), np.where(known, largest, 1.0)
+    ends = [(sums + side * sum_bar) / n for side in (-1, 1) for n in divisors]
+    low = np.where(known, np.minimum.reduce(ends), -most)
+    high = np.where(known, np.maximum.reduce(ends), most)
+    value = sums / np.maximum(counts, 1.0)
+    return (
+        np.clip(value, -most, most),
+        np.clip(low, -most, most),
+        np.clip(high, -most, most),
+    )
 
 
 def count() -> Count:
@@ -122,26 +197,52 @@ def count() -> Count:
     return Count()
 
 
-def sum(expression: str, bounds: Any) -> Sum:
-    """Add up an expression clamped to public `bounds`.
+def sum(expression: str, bounds: Any) -> Any:
+    """Add up an expression clamped to public `bounds`, or to "private" ones.
 
     Example:
         >>> sum("fare", bounds=(0, 80))
         Sum(expression='fare', bounds=(0.0, 80.0))
     """
-    return Sum(expression, _bounds(bounds))
+    return bounded((expression,), bounds, lambda b: Sum(expression, limits(b)))
 
 
-def mean(expression: str, bounds: Any) -> Mean:
-    """Average an expression clamped to public `bounds`.
+def mean(expression: str, bounds: Any) -> Any:
+    """Average an expression clamped to public `bounds`, or to "private" ones.
 
     Example:
         >>> mean("fare", bounds=(0, 80))
         Mean(expression='fare', bounds=(0.0, 80.0))
     """
-    return Mean(expression, _bounds(bounds))
+    return bounded((expression,), bounds, lambda b: Mean(expression, limits(b)))
 
 
-def _bounds(bounds: Any) -> tuple[float, float]:
-    Grid.of(bounds)  # refuses what cannot be bounds
+@final
+@dataclass(frozen=True)
+class Unbounded:
+    """An aggregate that waits for the bounds of its expressions."""
+
+    expressions: tuple[str, ...]
+    make: Callable[..., Aggregate]
+
+
+def bounded(
+    expressions: tuple[str, ...], bounds: Any, make: Callable[..., Aggregate]
+) -> Any:
+    """Return the aggregate, or one that waits where bounds are to be found.
+
+    `make` takes the bounds of each expression; one for all if there is but one.
+    """
+    if isinstance(bounds, str):
+        if bounds != "private":
+            raise InvalidArgument(
+                f'bounds must be two numbers or "private"; got {bounds!r}.'
+            )
+        return Unbounded(expressions, make)
+    return make(bounds) if len(expressions) == 1 else make(*bounds)
+
+
+def limits(bounds: Any) -> tuple[float, float]:
+    """Return public bounds as two floats, or refuse what cannot be bounds."""
+    Grid.of(bounds)
     return float(bounds[0]), float(bounds[1])

@@ -1,4 +1,4 @@
-"""What a query will cost, and what came out of it."""
+"""What came out of a query: values, intervals and a receipt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,110 +6,106 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hush import checks
 from hush.ledger import Release
+from hush.tables.aggregate import Estimate, Released
+from hush.tables.part import Key, Part
+from hush.tables.planned import shared_bars
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
-    from hush.mechanisms import Geometric
+    from hush.mechanisms.mechanism import Mechanism
     from hush.tables.query import Query
-
-Floats = NDArray[np.float64]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """Cost and noise of a query that has not run: made from public numbers alone."""
-
-    query: "Query"
-    mechanisms: "tuple[Geometric, ...]"
-    epsilon: float
-    level: float
-
-    @property
-    def error(self) -> dict[str, float]:
-        """Half-width of each statistic at the level, in the column's own units."""
-        from hush.tables.query import bars
-
-        found = bars(self.query.statistics, self.mechanisms, self.level)
-        names = [f"{s.form} {s.column}".strip() for s in self.query.statistics]
-        return {name: float(bar) for name, bar in zip(names, found, strict=True)}
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name} ± {bar:,.4g}" for name, bar in self.error.items())
-        return f"epsilon {self.epsilon:g}: {shown} ({self.level:.0%})"
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Released aggregates: one row per public group, with intervals and a receipt.
+    """Released aggregates: one row per group, with intervals and a receipt.
 
     Guarantee: a function of the stored release alone; nothing here can reach the data.
     """
 
     release: Release
     query: "Query"
-    mechanisms: "tuple[Geometric, ...]"
+    mechanisms: "tuple[Mechanism, ...]"
+    bounds: Mapping[str, tuple[float, float]] | None = None  # those found in the data
 
     @property
     def receipt(self) -> "Receipt":
         """What was paid, for what, and where the ledger says so."""
         return self.release.receipt
 
-    @cached_property
-    def _statistics(self) -> list[Floats]:
-        return [
-            np.asarray(values, dtype=np.float64) * float(statistic.unit_value)
-            for values, statistic in zip(
-                self.release.values, self.query.statistics, strict=True
-            )
-        ]
-
-    def _answers(self, level: float) -> Mapping[str, tuple[Floats, Floats, Floats]]:
-        from hush.tables.query import bars
-
-        result = {}
-        for name, aggregate in self.query.aggregates.items():
-            # Every statistic of an aggregate must hold at once: share the risk.
-            each = 1 - (1 - level) / len(aggregate.needs)
-            wide = bars(self.query.statistics, self.mechanisms, each)
-            released = {
-                (statistic.form, statistic.column): (values, float(bar))
-                for statistic, values, bar in zip(
-                    self.query.statistics, self._statistics, wide, strict=True
-                )
-            }
-            result[name] = aggregate.answer(released)
-        return result
+    @property
+    def _found(self) -> int:
+        """How many answers come before the parts: those that found the groups."""
+        return len(self.mechanisms) - len(self.query.parts)
 
     @cached_property
-    def values(self) -> dict[str, Floats]:
+    def keys(self) -> tuple[Key, ...]:
+        """The groups, in the order of the rows."""
+        known = self.query.groups.keys
+        if known is not None:
+            return known
+        return tuple(map(tuple, self.release.values[0]))
+
+    @cached_property
+    def _values(self) -> Mapping[Part, Any]:
+        answers = self.release.values[self._found :]
+        return {p: p.read(a) for p, a in zip(self.query.parts, answers, strict=True)}
+
+    def _released(self, name: str, level: float) -> Released:
+        noised = self.mechanisms[self._found :]
+        return Released(
+            self._values, shared_bars(self.query, noised, name, level), level
+        )
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
         """Released values per aggregate, in the order of the keys."""
-        return {name: found[0] for name, found in self._answers(0.95).items()}
+        return {
+            name: each.answer(self.query.limit, self._released(name, 0.95)).value
+            for name, each in self.query.aggregates.items()
+        }
 
-    def interval(self, level: float = 0.95) -> dict[str, tuple[Floats, Floats]]:
-        """Return bounds that hold each bounded aggregate with probability `level`.
+    def interval(
+        self, level: float = 0.95, *, population: bool = False
+    ) -> dict[str, tuple[Any, Any]]:
+        """Return ends that hold each aggregate with probability `level`, cell by cell.
 
-        They cover the noise, cell by cell; clamping and sampling are not in them.
+        They cover the noise: the aggregate of the bounded data is inside. With
+        `population` they also cover sampling, for the aggregates that can (means,
+        quantiles), if people are an independent sample. Clamping is in neither.
         """
         checks.real("level", level, above=0, below=1)
-        found = self._answers(level)
-        return {name: (low, high) for name, (_, low, high) in found.items()}
+        found: dict[str, tuple[Any, Any]] = {}
+        limit = self.query.limit
+        for name, aggregate in self.query.aggregates.items():
+            if population:
+                halved = self._released(name, 1 - (1 - level) / 2)
+                ends = aggregate.population(limit, halved, level)
+                if ends is not None:
+                    found[name] = ends
+                continue
+            estimate: Estimate = aggregate.answer(limit, self._released(name, level))
+            if estimate.low is not None:
+                found[name] = estimate.low, estimate.high
+        return found
 
     def _columns(self, level: float | None) -> dict[str, Any]:
         columns: dict[str, Any] = {
-            name: [key[i] for key in self.query.keys]
-            for i, name in enumerate(self.query.by)
+            name: [key[i] for key in self.keys] for i, name in enumerate(self.query.by)
         }
         ends = self.interval(level) if level is not None else {}
         for name, values in self.values.items():
-            columns[name] = values
+            columns[name] = _rows(values)
             if name in ends:
-                columns[f"{name}_low"], columns[f"{name}_high"] = ends[name]
+                low, high = ends[name]
+                columns[f"{name}_low"], columns[f"{name}_high"] = (
+                    _rows(low),
+                    _rows(high),
+                )
         return columns
 
     def to_dict(self, level: float | None = None) -> dict[str, list[Any]]:
@@ -138,3 +134,9 @@ class Answer:
 
     def __repr__(self) -> str:
         return str(self.to_arrow(0.95).to_pandas())
+
+
+def _rows(values: Any) -> Any:
+    """Return one value per group: a list where an aggregate has several."""
+    array = np.asarray(values)
+    return array if array.ndim == 1 and array.dtype != object else array.tolist()

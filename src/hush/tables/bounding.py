@@ -23,6 +23,7 @@ from hush.errors import InvalidArgument
 
 UNIT = 1 << 20  # the weight of a whole row
 _HALF = 1 << 22  # products below 2^44 split into two halves of 22 bits
+_WIDE = ("duckdb", "postgres")  # their sums of 64-bit integers do not overflow
 _LEVELS = 1 << 23  # steps between the bounds, at most twice as many
 
 
@@ -56,21 +57,42 @@ class Grid:
         return cls(low, max(low, math.ceil(Fraction(upper) / step)), step)
 
     @property
-    def largest(self) -> int:
-        """Largest magnitude of a row, in steps."""
-        return max(abs(self.low), abs(self.high))
+    def middle(self) -> int:
+        """Middle of the bounds, in steps."""
+        return (self.low + self.high) // 2
+
+    @property
+    def half(self) -> Fraction:
+        """Largest distance from the middle, in the column's own units."""
+        return max(self.high - self.middle, self.middle - self.low) * self.step
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The bounds, in the column's own units."""
+        return float(self.low * self.step), float(self.high * self.step)
 
     def steps(self, value: Any) -> Any:
         """Return the engine's expression for steps above `low`: 0..high - low.
 
-        `value` is tame; where it is NULL the result is any number in that range.
+        `value` is not NaN; where it is NULL the result is any number in that range.
         """
-        lower, upper = float(self.low * self.step), float(self.high * self.step)
+        lower, upper = self.ends
         # Engines turn NULL into a bound here; the caller masks those rows.
         inside = ibis.least(ibis.greatest(value, lower), upper)
         # Both bounds are multiples of the step with few bits, so the difference stays
         # in 0..top after rounding, and the scaling by a power of two is exact.
         return ((inside - lower) * float(1 / self.step) + 0.5).floor().cast("int64")
+
+    def centered(self, value: Any) -> Any:
+        """Return the engine's expression for a clamped value minus the middle."""
+        lower, upper = self.ends
+        inside = ibis.least(ibis.greatest(value, lower), upper)
+        return inside - float(self.middle * self.step)
+
+
+def only(condition: Any, value: Any) -> Any:
+    """Return the engine's number where a condition holds, and NULL elsewhere."""
+    return ibis.ifelse(condition, value, ibis.null("float64"))
 
 
 @final
@@ -93,24 +115,32 @@ def weighted(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
         return table.mutate(_w=ibis.literal(UNIT, "int64"))
     known = table.filter(table[unit].notnull())
     counts = known.group_by(_unit=known[unit]).agg(_rows=known.count())
-    heavy = counts.filter(counts["_rows"] > rows)
-    joined = known.left_join(heavy, known[unit] == heavy["_unit"])
-    light = joined["_rows"].isnull()
-    safe = ibis.ifelse(light, ibis.literal(rows, "int64"), joined["_rows"])
-    share = (ibis.literal(rows * UNIT, "int64") / safe).floor().cast("int64")
-    return joined.mutate(_w=ibis.ifelse(light, ibis.literal(UNIT, "int64"), share))
+    # Worked out once per person: rows·2^20 and the quotient are exact in doubles far
+    # beyond any number of rows. Joining everybody, not only those who have too many
+    # rows, spares engines an outer join.
+    most = ibis.literal(rows * UNIT, "int64")
+    held = ibis.greatest(counts["_rows"], ibis.literal(rows, "int64"))
+    shares = counts.select("_unit", _w=(most / held).floor().cast("int64"))
+    return known.inner_join(shares, known[unit] == shares["_unit"]).drop("_unit")
 
 
 def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> ir.Table:
-    """Return one row per group: `_n` and, per moment, its weights and two halves."""
+    """Return one row per group: `_n` and, per moment, its weights and its sum.
+
+    DuckDB and PostgreSQL add 64-bit integers up in wider ones: `_sum`. Elsewhere two
+    halves stay inside 64 bits: `_low` and `_high`. The integers are the same.
+    """
+    wide = table.get_backend().name in _WIDE
     columns: dict[str, Any] = {"_n": table["_w"].sum()}
     for moment in moments:
         present = moment.value.notnull()
         zero = ibis.literal(0, "int64")
         weight = ibis.ifelse(present, table["_w"], zero)
-        steps = ibis.ifelse(present, moment.grid.steps(moment.value), zero)
-        product = table["_w"] * steps
+        product = weight * moment.grid.steps(moment.value)
         columns[f"{moment.name}_w"] = weight.sum()
+        if wide:
+            columns[f"{moment.name}_sum"] = product.sum().cast("decimal(38, 0)")
+            continue
         columns[f"{moment.name}_low"] = (product % _HALF).sum()
         columns[f"{moment.name}_high"] = (
             (product / ibis.literal(_HALF, "int64")).floor().cast("int64").sum()
@@ -120,6 +150,8 @@ def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> i
     return table.agg(**columns)
 
 
-def total(low: int, high: int) -> int:
-    """Return the exact sum from its two halves."""
-    return (int(high) * _HALF) + int(low)
+def total(row: Any, name: str) -> int:
+    """Return the exact sum of a moment from a row of `sums`."""
+    if f"{name}_sum" in row:
+        return int(row[f"{name}_sum"] or 0)
+    return int(row[f"{name}_high"] or 0) * _HALF + int(row[f"{name}_low"] or 0)

@@ -7,17 +7,20 @@ from typing import Any, final
 import ibis.expr.types as ir
 
 from hush import checks
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
 from hush.tables import expression, select
-from hush.tables.aggregate import Aggregate
+from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
-from hush.tables.query import Key, Query
+from hush.tables.found import FoundGroups
+from hush.tables.groups import Groups, PublicGroups, public
+from hush.tables.query import Query
+from hush.tables.ranges import Seeking
 from hush.tables.source import source
 from hush.units import Neighbors
 
 _MOST_ROWS = 1 << 20
-_MOST_KEYS = 1 << 20
+_KEYS = 100  # groups of one person, where the groups are found in the data
 
 
 @final
@@ -36,6 +39,7 @@ class Dataset:
     rows: int
     neighbors: Neighbors
     ledger: Ledger
+    groups: int | None = None
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, unit={self.unit!r}, {self.neighbors})"
@@ -50,24 +54,37 @@ class Dataset:
         kept = self.table.filter(expression.truth(self.table, condition))
         return replace(self, table=kept)
 
-    def group_by(self, *columns: str, keys: Any) -> "Grouped":
+    def group_by(self, *columns: str, keys: Any, most: int = _KEYS) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
 
         Every key appears in the answer, whether or not anybody is in it, in the order
-        given; rows of other groups are left out.
+        given; rows of other groups are left out. With `keys="private"` they are found
+        in the data: a key needs enough people, and one person counts in at most `most`
+        of them.
         """
+        if not columns:
+            raise InvalidArgument("group_by needs at least one column.")
         for name in columns:
             expression.column(self.table, name)
-        return Grouped(self, columns, _keys(columns, keys))
+        if not isinstance(keys, str):
+            return Grouped(self, public(columns, keys))
+        if keys != "private":
+            raise InvalidArgument(
+                f'keys must be a list of public values or "private"; got {keys!r}.'
+            )
+        cap = checks.whole("most", most, at_least=1, at_most=10**5)
+        found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
+        return Grouped(self, found)
 
-    def agg(self, **aggregates: Aggregate) -> Query:
+    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
         """Ask about all rows together."""
-        return Grouped(self, (), ((),)).agg(**aggregates)
+        return Grouped(self, PublicGroups()).agg(**aggregates)
 
     def sql(
         self,
         text: str,
         epsilon: float,
+        delta: float = 0.0,
         *,
         keys: Mapping[str, Any] | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
@@ -75,48 +92,33 @@ class Dataset:
     ) -> Answer:
         """Release the answer to one SELECT; see `hush.tables.select`."""
         asked = select.query(self, text, keys=keys, bounds=bounds)
-        return asked.release(epsilon, key=key)
+        return asked.release(epsilon, delta, key=key)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """A data set and the public groups it is asked about."""
+    """A data set and the groups it is asked about."""
 
     dataset: Dataset
-    by: tuple[str, ...]
-    keys: tuple[Key, ...]
+    groups: Groups
 
-    def agg(self, **aggregates: Aggregate) -> Query:
+    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
         """Name the aggregates to release."""
         if not aggregates:
             raise InvalidArgument("agg needs at least one aggregate, as in n=count().")
         for name, each in aggregates.items():
-            if not isinstance(each, Aggregate):
+            if not isinstance(each, (Aggregate, Unbounded)):
                 raise InvalidArgument(
                     f"{name} must be an aggregate such as hush.count(); got a "
                     f"{type(each).__name__}."
                 )
-            for _, text, _ in each.needs:
-                if text:
-                    expression.number(self.dataset.table, text)
-        return Query(self.dataset, self.by, self.keys, dict(aggregates))
-
-
-def _keys(columns: tuple[str, ...], keys: Any) -> tuple[Key, ...]:
-    if not columns:
-        raise InvalidArgument("group_by needs at least one column.")
-    if isinstance(keys, str):
-        raise Unsupported(
-            f"keys must be a list of public values; got {keys!r}. "
-            "Keys found in the data are not supported yet."
-        )
-    listed = tuple(tuple(key) if len(columns) > 1 else (key,) for key in keys)
-    if not listed or len(listed) > _MOST_KEYS or len(set(listed)) != len(listed):
-        raise InvalidArgument("keys must be 1 to 2^20 different values.")
-    if any(len(key) != len(columns) for key in listed):
-        raise InvalidArgument(f"each key must have {len(columns)} values.")
-    return listed
+            for text in each.expressions:
+                expression.number(self.dataset.table, text)
+        bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
+        if len(bounded) < len(aggregates):
+            return Seeking(self.dataset, self.groups, dict(aggregates))
+        return Query(self.dataset, self.groups, bounded)
 
 
 def open_table(

@@ -1,209 +1,237 @@
 """A query: aggregates per group, planned without data and released through a ledger."""
 
-import threading
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import ibis.expr.types as ir
-import numpy as np
 
 from hush import checks
-from hush.mechanisms import Geometric
+from hush.errors import InvalidArgument
+from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
-from hush.tables import bounding, expression
 from hush.tables.aggregate import Aggregate
-from hush.tables.answer import Answer, Planned
-from hush.tables.statistic import Partials, Statistic, distinct
+from hush.tables.answer import Answer
+from hush.tables.groups import Groups
+from hush.tables.part import Key, Limit, Part, distinct, norm_of
+from hush.tables.planned import Planned, smallest
+from hush.tables.reading import Fetched, Reading, Sums, Term, View
+from hush.tables.share import Demand, divide
+from hush.tables.statistic import Statistic
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
 
-Key = tuple[Any, ...]
-
-
-@final
-class _Lazy:
-    """The engine's sums, fetched once and only when a draw asks for them."""
-
-    def __init__(self, relation: ir.Table, by: tuple[str, ...]) -> None:
-        self._relation, self._by = relation, by
-        self._lock = threading.Lock()
-        self._found: Partials | None = None
-
-    def partials(self) -> Partials:
-        with self._lock:
-            if self._found is None:
-                rows = self._relation.to_pyarrow().to_pylist()
-                keyed = {tuple(row[name] for name in self._by): row for row in rows}
-                self._found = Partials(keyed)
-            return self._found
-
-    def __repr__(self) -> str:
-        return "data"
-
 
 @final
 @dataclass(frozen=True)
-class _Asked:
-    """A statistic as the ledger asks it: of data that is fetched when it is drawn."""
+class Asked:
+    """A part as the ledger asks it: of data that is fetched when it is drawn.
 
-    statistic: Statistic
+    The groups are public, or the first answer of the same batch.
+    """
+
+    part: Part
+    norm: int
+    keys: tuple[Key, ...] | None
     unit: str
     neighbors: str
+    adaptive: ClassVar[bool] = True
 
     @property
-    def sensitivity(self) -> int:
-        return self.statistic.sensitivity
+    def sensitivity(self) -> Any:
+        """How far neighbors are apart, in the norm of the mechanism."""
+        return self.part.sensitivity(self.norm)
 
     @property
-    def bounds(self) -> tuple[float, float] | None:
-        return self.statistic.bounds
+    def bounds(self) -> Any:
+        """Public bounds, for the receipt."""
+        return self.part.bounds
 
-    def __call__(self, data: _Lazy) -> Any:
-        return self.statistic(data.partials())
+    def __call__(self, data: Fetched, earlier: tuple[Any, ...]) -> Any:
+        """Return the exact input of the mechanism: private."""
+        keys = self.keys
+        if keys is None:  # found by the first step, which itself needs none
+            keys = tuple(earlier[0]) if earlier else ()
+        return self.part.exact(data, keys)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Aggregates of a data set, grouped by public keys.
+    """Aggregates of a data set, by group.
 
     Guarantee: everything that is released satisfies the composition of the noise that
     `plan` shows; the plan is made from public parameters alone.
     """
 
     dataset: "Dataset"
-    by: tuple[str, ...]
-    keys: tuple[Key, ...]
+    groups: Groups
     aggregates: Mapping[str, Aggregate]
 
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The grouping columns."""
+        return self.groups.by
+
     @cached_property
-    def statistics(self) -> tuple[Statistic, ...]:
-        """What is noised, each statistic once."""
+    def limit(self) -> Limit:
+        """What one person may do to the answers."""
         data = self.dataset
-        return distinct(
-            [
-                Statistic(
-                    form,
-                    text,
-                    grid,
-                    data.rows,
-                    data.neighbors,
-                    self.keys,
-                    bool(self.by),
-                )
-                for aggregate in self.aggregates.values()
-                for form, text, grid in aggregate.needs
-            ]
-        )
+        return Limit(data.rows, data.neighbors, self.groups.number, self.groups.touched)
 
-    def _mechanisms(self, epsilon: float) -> list[Geometric]:
-        checks.real("epsilon", epsilon, above=0)
-        share = Fraction(epsilon) / len(self.statistics)
-        return [
-            Geometric(scale=Fraction(each.sensitivity) / share)
-            for each in self.statistics
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is noised, each part once."""
+        needed = [
+            part
+            for aggregate in self.aggregates.values()
+            for part, _ in aggregate.needs(self.limit)
         ]
+        return distinct(needed)
 
-    def plan(self, epsilon: float, level: float = 0.95) -> Planned:
-        """Return cost and expected error of every cell, without reading the data."""
-        checks.real("level", level, above=0, below=1)
-        return Planned(self, tuple(self._mechanisms(epsilon)), epsilon, level)
+    def _demands(self, weights: Mapping[str, float] | None) -> list[Demand]:
+        """Return the parts with what their error matters to all aggregates."""
+        unknown = set(weights or {}) - set(self.aggregates)
+        if unknown:
+            raise InvalidArgument(
+                f"weights names {sorted(unknown)}; the aggregates are "
+                f"{', '.join(self.aggregates)}."
+            )
+        squares = dict.fromkeys(self.parts, 0.0)
+        for name, aggregate in self.aggregates.items():
+            weight = (weights or {}).get(name, 1.0)
+            checks.real(f"weights[{name!r}]", weight, above=0)
+            for part, matters in aggregate.needs(self.limit):
+                squares[part] += weight * matters**2
+        return [Demand(part, math.sqrt(total)) for part, total in squares.items()]
 
-    def relation(self) -> ir.Table:
-        """Return what the engine will run: exact sums of bounded contributions."""
-        data = self.dataset
-        table = data.table
-        if self.by:
-            table = table.filter(_among(table, self.by, self.keys))
-        weighted = bounding.weighted(table, data.unit, data.rows)
-        names = self._columns()
-        moments = tuple(
-            bounding.Moment(name, expression.number(weighted, text), grid)
-            for (text, grid), name in names.items()
+    def mechanisms(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+    ) -> tuple[Mechanism, ...]:
+        """Return the mechanism of the groups, if they are private, and of each part."""
+        checks.real("epsilon", epsilon, above=0)
+        checks.real("delta", delta, at_least=0, below=1)
+        demands = self._demands(weights)
+        finding, left, rest = self.groups.finding(
+            Fraction(epsilon), delta, self.limit, len(demands)
         )
-        return bounding.sums(weighted, self.by, moments)
+        amounts = divide(demands, left, rest)
+        noised = (d.part.mechanism(a) for d, a in zip(demands, amounts, strict=True))
+        return (*finding, *noised)
 
-    def _columns(self) -> dict[tuple[str, Any], str]:
-        wanted = [(s.column, s.grid) for s in self.statistics if s.grid is not None]
-        return {each: f"m{i}" for i, each in enumerate(dict.fromkeys(wanted))}
+    def plan(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        within: Any = None,
+        level: float = 0.95,
+        cell: float = 1000,
+        weights: Mapping[str, float] | None = None,
+    ) -> Planned:
+        """Return cost and expected error without reading the data.
+
+        Instead of `epsilon`, say `within`: half-widths by aggregate (or one for all)
+        that intervals at `level` shall not exceed in a group of `cell` rows; the plan
+        then has the smallest ε that reaches them.
+        """
+        checks.real("level", level, above=0, below=1)
+        checks.real("cell", cell, above=0)
+        if (epsilon is None) == (within is None):
+            raise InvalidArgument("plan takes epsilon, or within: one of the two.")
+
+        def planned(amount: float) -> Planned:
+            found = self.mechanisms(amount, delta, weights)
+            return Planned(self, found, amount, delta, level, cell)
+
+        if epsilon is not None:
+            return planned(epsilon)
+        return smallest(planned, within, tuple(self.aggregates))
+
+    @cached_property
+    def view(self) -> View:
+        """The rows the query is about."""
+        data = self.dataset
+        table = self.groups.rows(data.table, data.unit)
+        return View(table, data.table, data.unit, data.rows, self.by, data.groups)
+
+    @cached_property
+    def _terms(self) -> tuple[Term, ...]:
+        found = [p.term for p in self.parts if isinstance(p, Statistic) and p.term]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What the engine will be asked."""
+        sums = any(isinstance(part, Statistic) for part in self.parts)
+        own = [part.reading for part in self.parts if part.reading is not None]
+        found: list[Reading] = [Sums(self._terms)] if sums else []
+        return tuple(dict.fromkeys([*found, *own, *self.groups.readings]))
+
+    def relations(self) -> tuple[ir.Table, ...]:
+        """Return what the engine will run: exact sums of bounded contributions."""
+        return tuple(each.relation(self.view) for each in self.readings)
 
     def explain(self) -> str:
         """Return the plan in plain words and the SQL that will run."""
         import ibis
 
+        data = self.dataset
         lines = [
-            f"One person (by {self.dataset.unit or 'row'}) counts for at most "
-            f"{self.dataset.rows} rows over all groups together.",
-            *(
-                f"{each.form} {each.column}".strip()
-                + f": moves by at most {float(each.sensitivity * each.unit_value):g}."
-                for each in self.statistics
-            ),
-            str(ibis.to_sql(self.relation())),
+            f"One person (by {data.unit or 'row'}) counts for at most "
+            f"{data.rows} rows over all groups together.",
+            self.groups.words(),
+            *(f"{part.name}: {part.words()}" for part in self.parts),
+            *(str(ibis.to_sql(each)) for each in self.relations()),
         ]
         return "\n".join(lines)
 
     def release(
-        self, epsilon: float, *, key: str | None = None, source: Source = SECURE
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        *,
+        weights: Mapping[str, float] | None = None,
+        key: str | None = None,
+        source: Source = SECURE,
     ) -> Answer:
         """Charge the budget, then read the data, then answer.
 
-        The same `key` again returns the same answer and costs nothing.
+        The budget is divided over the aggregates by expected error; `weights` make some
+        matter more. The same `key` again returns the same answer and costs nothing.
         """
         data = self.dataset
-        mechanisms = self._mechanisms(epsilon)
-        names = self._columns()
-        asked = [
-            _Asked(_renamed(each, names), str(data.unit or "row"), str(data.neighbors))
-            for each in self.statistics
-        ]
+        mechanisms = self.mechanisms(epsilon, delta, weights)
         release = data.ledger.release(
-            mechanisms,
-            asked,
-            _Lazy(self.relation(), self.by),
+            list(mechanisms),
+            self._asked(mechanisms),
+            Fetched(self.view, self._terms, self.readings),
             key=key,
             source=source,
+            delta=delta or None,
             version=data.version,
-            notes={"keys": "public", "table": data.name, "rows": data.rows},
+            notes={"keys": self.groups.mode, "table": data.name, "rows": data.rows},
         )
-        return Answer(release, self, tuple(mechanisms))
+        return Answer(release, self, mechanisms)
 
-
-def _renamed(statistic: Statistic, names: Mapping[tuple[str, Any], str]) -> Statistic:
-    from dataclasses import replace
-
-    if statistic.grid is None:
-        return statistic
-    return replace(statistic, column=names[statistic.column, statistic.grid])
-
-
-def _among(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
-    """Return the condition that a row belongs to one of the public groups."""
-    if len(by) == 1:
-        values = [key[0] for key in keys if key[0] is not None]
-        found = table[by[0]].isin(values)
-        return found | table[by[0]].isnull() if (None,) in keys else found
-    condition: Any = None
-    for key in keys:
-        here: Any = None
-        for name, value in zip(by, key, strict=True):
-            one = table[name].isnull() if value is None else table[name] == value
-            here = one if here is None else here & one
-        condition = here if condition is None else condition | here
-    return condition
-
-
-def bars(
-    statistics: tuple[Statistic, ...], mechanisms: tuple[Geometric, ...], level: float
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the half-width of each statistic at a level, in its own units."""
-    return np.array(
-        [
-            mechanism.error.interval(level)[1] * float(statistic.unit_value)
-            for statistic, mechanism in zip(statistics, mechanisms, strict=True)
+    def _asked(self, mechanisms: tuple[Mechanism, ...]) -> list[Asked]:
+        data = self.dataset
+        return [
+            Asked(
+                part,
+                norm_of(mechanism),
+                self.groups.keys,
+                str(data.unit or "row"),
+                str(data.neighbors),
+            )
+            for part, mechanism in zip(
+                (*self.groups.parts(self.limit), *self.parts), mechanisms, strict=True
+            )
         ]
-    )

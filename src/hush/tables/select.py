@@ -17,6 +17,7 @@ from hush.tables.aggregate import Aggregate, Count, mean, sum
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
     from hush.tables.query import Query
+    from hush.tables.ranges import Seeking
 
 _CLAUSES = {"from_", "from", "where", "group", "expressions", "kind", "hint"}
 
@@ -37,7 +38,7 @@ def query(
     *,
     keys: Mapping[str, Any] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-) -> "Query":
+) -> "Query | Seeking":
     """Return the query that a SELECT statement asks for.
 
     `keys` gives the public values of the grouping columns (of several columns: under

@@ -1,0 +1,123 @@
+"""Counting different values: each person speaks for a bounded number of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import ibis.expr.types as ir
+
+from hush.mechanisms.mechanism import Mechanism
+from hush.tables import expression, votes
+from hush.tables.aggregate import Aggregate, Estimate, Released
+from hush.tables.part import Additive, Key, Limit, Needs
+from hush.tables.reading import Fetched, Reading, View
+
+_VALUE = "counted value"  # no SQL identifier, so no column of a table
+
+
+@final
+@dataclass(frozen=True)
+class Different(Reading):
+    """How many different values each group has among those that people speak for.
+
+    A person speaks for at most `rows` pairs of group and value: those with the smallest
+    keyed hashes of their own, so that nobody else's depend on them.
+    """
+
+    text: str
+
+    def relation(self, view: View) -> ir.Table:
+        """One row per group."""
+        found = expression.typed(view.table, self.text).value
+        table = view.table.mutate(**{_VALUE: found})
+        table = table.filter(table[_VALUE].notnull())
+        pair = (*view.by, _VALUE)
+        if view.unit is not None:
+            table = votes.kept_pairs(table, view.unit, pair, cap=view.rows)
+        different = table.select(*pair).distinct()
+        if view.by:
+            return different.group_by(*view.by).agg(_n=different.count())
+        return different.agg(_n=different.count())
+
+    def collect(self, rows: Any, by: tuple[str, ...]) -> Mapping[Key, int]:
+        """Return the numbers by group."""
+        return {
+            tuple(row[name] for name in by): int(row["_n"]) for row in rows.to_pylist()
+        }
+
+
+@final
+@dataclass(frozen=True)
+class Number(Additive):
+    """The number of different values of each group.
+
+    Guarantee: whoever is added brings at most `rows` new pairs of group and value, and
+    nobody else's pairs change: ℓ1 at most `rows`.
+    """
+
+    different: Different
+
+    @property
+    def name(self) -> str:
+        """What is counted."""
+        return f"different {self.different.text}"
+
+    @property
+    def reading(self) -> Reading:
+        """Its own relation."""
+        return self.different
+
+    @property
+    def weight(self) -> int:
+        """Values are counted whole."""
+        return 1
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """A value counts for one."""
+        return 0, 1
+
+    @property
+    def fine_value(self) -> Fraction:
+        """One."""
+        return Fraction(1)
+
+    def fine(self, found: Fetched, key: Key) -> int:
+        """Return the number of one group."""
+        number: int = found[self.different].get(key, 0)
+        return number
+
+    def guess(self, cell: float, mechanism: Mechanism) -> list[float]:
+        """Return as many as there are rows."""
+        return [cell]
+
+
+@final
+@dataclass(frozen=True)
+class CountDistinct(Aggregate):
+    """How many different values an expression has; NULL is none of them."""
+
+    expression: str
+
+    def _part(self, limit: Limit) -> Number:
+        return Number(limit, Different(self.expression))
+
+    def needs(self, limit: Limit) -> Needs:
+        """The number."""
+        return ((self._part(limit), 1.0),)
+
+    def answer(self, limit: Limit, released: Released) -> Estimate:
+        """Return the noisy number."""
+        value, bar = released[self._part(limit)]
+        return Estimate(value, value - bar, value + bar)
+
+
+def count_distinct(expression: str) -> CountDistinct:
+    """Count the different values of an expression.
+
+    Example:
+        >>> count_distinct("driver")
+        CountDistinct(expression='driver')
+    """
+    return CountDistinct(expression)

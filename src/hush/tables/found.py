@@ -1,0 +1,213 @@
+"""Groups found in the data: a key is named if enough people hold it, privately."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, final
+
+import ibis.expr.types as ir
+import numpy as np
+
+from hush.errors import InvalidArgument
+from hush.mechanisms.key_selection import KeySelection, Selected
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.optimal_key_selection import OptimalKeySelection
+from hush.noise import SECURE, Source
+from hush.privacy import Curve
+from hush.tables import votes
+from hush.tables.groups import Groups
+from hush.tables.part import Amount, Key, Limit, Part
+from hush.tables.reading import Fetched, Reading, View
+
+_UNKNOWN = 1 << 62
+_MANY = 8  # parts from which Gaussian noise may serve better: half of δ is left to it
+
+
+class Ballots(NamedTuple):
+    """Keys somebody holds, in any order, and the votes or people for each: private."""
+
+    keys: Sequence[Key]
+    votes: Any
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Naming(Mechanism):
+    """Name keys by a selection, sorted, so that nothing of the data's order is left.
+
+    Guarantee: the selection's; sorting is post-processing.
+    """
+
+    noise: ClassVar[str] = "selection"
+    selection: KeySelection | OptimalKeySelection
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee for `sensitivity` people."""
+        return self.selection.curve(sensitivity)
+
+    @property
+    def error(self) -> Any:
+        """What the selection says."""
+        return self.selection.error
+
+    def run(self, value: Ballots, *, source: Source = SECURE) -> list[Key]:
+        """Return the named keys in a public order."""
+        found = self.selection.run(np.asarray(value.votes, np.int64), source=source)
+        places = found.places if isinstance(found, Selected) else found
+        return sorted((value.keys[int(i)] for i in places), key=_order)
+
+
+def _order(key: Key) -> tuple[tuple[bool, str, Any], ...]:
+    """Return what sorts keys of any kind: NULL last, then by type and value."""
+    return tuple(
+        (each is None, type(each).__name__, 0 if each is None else each) for each in key
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Ballot(Reading):
+    """Votes for the keys that people hold: weighted, or one per person."""
+
+    unit: str | None
+    by: tuple[str, ...]
+    cap: int
+
+    def relation(self, view: View) -> ir.Table:
+        """One row per key that somebody holds."""
+        if self.cap == 1:
+            return votes.holders(view.whole, self.unit, self.by)
+        return votes.votes(view.whole, self.unit, self.by, cap=self.cap)
+
+    def collect(self, rows: Any, by: tuple[str, ...]) -> Ballots:
+        """Return the keys and their votes."""
+        column = "_people" if self.cap == 1 else "_votes"
+        keys = list(zip(*(rows[name].to_pylist() for name in by), strict=True))
+        return Ballots(keys, rows[column].to_numpy())
+
+
+@final
+@dataclass(frozen=True)
+class _Named(Part):
+    """The keys themselves."""
+
+    ballot: Ballot
+
+    @property
+    def name(self) -> str:
+        """What is released."""
+        return f"keys of {', '.join(self.ballot.by)}"
+
+    @property
+    def reading(self) -> Reading:
+        """The ballot."""
+        return self.ballot
+
+    def sensitivity(self, norm: int) -> int:
+        """Return 1: selections count people."""
+        return 1
+
+    def mechanism(self, amount: Amount) -> Mechanism:
+        """Refuse: keys are found with an (ε, δ) of their own."""
+        raise TypeError(f"keys have no share of {amount!r}")
+
+    def exact(self, found: Fetched, keys: tuple[Key, ...]) -> Ballots:
+        """Return keys and votes."""
+        ballots: Ballots = found[self.ballot]
+        return ballots
+
+    def read(self, answer: Any) -> Any:
+        """Return the keys."""
+        return answer
+
+    def bar(self, mechanism: Mechanism, level: float) -> float:
+        """Return nothing: keys have no error bar."""
+        return float("nan")
+
+    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+        """Return no keys."""
+        return []
+
+    def words(self) -> str:
+        """Say what one person can do to it."""
+        return f"one person votes for at most {self.ballot.cap} keys."
+
+
+@final
+@dataclass(frozen=True)
+class FoundGroups(Groups):
+    """Keys found in the data, of which one person holds at most `cap`.
+
+    Guarantee: a key that one person alone holds is named with probability at most δ.
+    """
+
+    by: tuple[str, ...]
+    cap: int
+    unit: str | None
+    mode: ClassVar[str] = "private"
+
+    @property
+    def keys(self) -> None:
+        """They are not known before the release."""
+        return
+
+    @property
+    def number(self) -> int:
+        """Any number."""
+        return _UNKNOWN
+
+    @property
+    def touched(self) -> int:
+        """The keys that a person keeps."""
+        return self.cap
+
+    @property
+    def _ballot(self) -> Ballot:
+        return Ballot(self.unit, self.by, self.cap)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The ballot."""
+        return (self._ballot,)
+
+    def parts(self, limit: Limit) -> tuple[Part, ...]:
+        """Return the keys, which are released first."""
+        return (_Named(self._ballot),)
+
+    def finding(
+        self, epsilon: Fraction, delta: float, limit: Limit, parts: int
+    ) -> tuple[tuple[Mechanism, ...], Fraction, float]:
+        """Return the selection, and what is left for the aggregates.
+
+        It costs as much ε as one more part would.
+        """
+        if delta == 0:
+            raise InvalidArgument(
+                'delta must be above 0 for keys="private": release(epsilon=1, '
+                "delta=1e-6). A key of one person appears with at most that chance."
+            )
+        own = epsilon / (parts + 1)
+        share = delta if parts < _MANY else delta / 2
+        rest = 0.0 if parts < _MANY else delta - share
+        # One key per person: no rule names keys more often than the optimal one.
+        selection: Any = KeySelection if self.cap > 1 else OptimalKeySelection
+        found = selection.for_epsilon(
+            float(own) * (1 - 1e-12),
+            delta=share * (1 - 1e-9),  # room for the rounding of a composition
+            keys_per_person=self.cap,
+            neighbors=limit.neighbors,
+        )
+        return (Naming(found),), epsilon - own, rest
+
+    def rows(self, table: ir.Table, unit: str | None) -> ir.Table:
+        """Return the rows whose keys a person keeps."""
+        if unit is None:
+            return table
+        return votes.kept_rows(table, unit, self.by, cap=self.cap)
+
+    def words(self) -> str:
+        """Say what the groups are."""
+        return (
+            f"Groups by {', '.join(self.by)} that enough people are in; one person is "
+            f"in at most {self.cap} of them."
+        )

@@ -1,0 +1,137 @@
+"""The groups of a query: public keys, or keys found privately in the data."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, final
+
+import ibis.expr.types as ir
+
+from hush.errors import InvalidArgument
+from hush.mechanisms.mechanism import Mechanism
+from hush.tables.part import Key, Limit, Part
+from hush.tables.reading import Reading
+
+_MOST_KEYS = 1 << 20
+
+
+class Groups(ABC):
+    """Which groups a query answers for, and what it takes to know them."""
+
+    by: tuple[str, ...]
+    mode: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def keys(self) -> tuple[Key, ...] | None:
+        """The keys, None where they are found in the data."""
+
+    @property
+    @abstractmethod
+    def number(self) -> int:
+        """How many groups there are at most."""
+
+    @property
+    @abstractmethod
+    def touched(self) -> int:
+        """How many of them one person can be in."""
+
+    @property
+    @abstractmethod
+    def readings(self) -> tuple[Reading, ...]:
+        """What is read to know them."""
+
+    @abstractmethod
+    def parts(self, limit: Limit) -> tuple[Part, ...]:
+        """Return what is noised to know them."""
+
+    @abstractmethod
+    def finding(
+        self, epsilon: Fraction, delta: float, limit: Limit, parts: int
+    ) -> tuple[tuple[Mechanism, ...], Fraction, float]:
+        """Return the mechanisms that find keys, and the ε and δ that are left."""
+
+    @abstractmethod
+    def rows(self, table: ir.Table, unit: str | None) -> ir.Table:
+        """Return the rows that may belong to one of the groups."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Say what the groups are."""
+
+
+@final
+@dataclass(frozen=True)
+class PublicGroups(Groups):
+    """Public keys in the order given: each appears, whether or not anybody is in it."""
+
+    by: tuple[str, ...] = ()
+    listed: tuple[Key, ...] = ((),)
+    mode: ClassVar[str] = "public"
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys as they were given."""
+        return self.listed
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return len(self.keys)
+
+    @property
+    def touched(self) -> int:
+        """How many of them one person can be in."""
+        return len(self.keys)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Nothing is read to know public keys."""
+        return ()
+
+    def parts(self, limit: Limit) -> tuple[Part, ...]:
+        """Nothing is noised to know public keys."""
+        return ()
+
+    def finding(
+        self, epsilon: Fraction, delta: float, limit: Limit, parts: int
+    ) -> tuple[tuple[Mechanism, ...], Fraction, float]:
+        """Return the mechanisms that find keys, and the ε and δ that are left."""
+        del limit, parts
+        return (), epsilon, delta
+
+    def rows(self, table: ir.Table, unit: str | None) -> ir.Table:
+        """Return the rows that belong to one of the groups."""
+        return table.filter(_among(table, self.by, self.keys)) if self.by else table
+
+    def words(self) -> str:
+        """Say what the groups are."""
+        if not self.by:
+            return "All rows together."
+        return f"{len(self.keys)} public groups by {', '.join(self.by)}."
+
+
+def public(by: tuple[str, ...], keys: Any) -> PublicGroups:
+    """Return the groups of public keys: values of one column, or tuples of several."""
+    listed = tuple(tuple(key) if len(by) > 1 else (key,) for key in keys)
+    if not listed or len(listed) > _MOST_KEYS or len(set(listed)) != len(listed):
+        raise InvalidArgument("keys must be 1 to 2^20 different values.")
+    if any(len(key) != len(by) for key in listed):
+        raise InvalidArgument(f"each key must have {len(by)} values.")
+    return PublicGroups(by, listed)
+
+
+def _among(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
+    """Return the condition that a row belongs to one of the public groups."""
+    if len(by) == 1:
+        values = [key[0] for key in keys if key[0] is not None]
+        found = table[by[0]].isin(values)
+        return found | table[by[0]].isnull() if (None,) in keys else found
+    condition: Any = None
+    for key in keys:
+        here: Any = None
+        for name, value in zip(by, key, strict=True):
+            one = table[name].isnull() if value is None else table[name] == value
+            here = one if here is None else here & one
+        condition = here if condition is None else condition | here
+    return condition

@@ -1,0 +1,125 @@
+"""What a query will cost and how wrong it will be, from public numbers alone."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.tables.aggregate import Estimate, Released
+
+if TYPE_CHECKING:
+    from hush.mechanisms.mechanism import Mechanism
+    from hush.tables.query import Query
+
+_LEAST, _MOST = 1e-6, 1e6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """Cost and error of a query that has not run.
+
+    `noise` says what each noised number stays within; `error` what that makes of each
+    aggregate in a group of `cell` rows.
+    """
+
+    query: "Query"
+    mechanisms: "tuple[Mechanism, ...]"
+    epsilon: float
+    delta: float
+    level: float
+    cell: float
+
+    @property
+    def noised(self) -> "tuple[Mechanism, ...]":
+        """The mechanisms of the parts, without those that find keys."""
+        return self.mechanisms[len(self.mechanisms) - len(self.query.parts) :]
+
+    @cached_property
+    def noise(self) -> dict[str, float]:
+        """Half-width of each noised number at the level, in its own units."""
+        pairs = zip(self.query.parts, self.noised, strict=True)
+        return {part.name: part.bar(m, self.level) for part, m in pairs}
+
+    @cached_property
+    def error(self) -> dict[str, float]:
+        """Expected half-width of each aggregate in a group of `cell` rows.
+
+        Aggregates without an interval (modes, several quantiles) are left out.
+        """
+        query = self.query
+        pairs = zip(query.parts, self.noised, strict=True)
+        guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in pairs}
+        found = {}
+        for name, aggregate in query.aggregates.items():
+            bars = shared_bars(query, self.noised, name, self.level)
+            released = Released(guesses, bars, self.level)
+            width = half_width(aggregate.answer(query.limit, released))
+            if not math.isnan(width):
+                found[name] = width
+        return found
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} ± {bar:,.4g}" for name, bar in self.error.items())
+        delta = f", delta {self.delta:g}" if self.delta else ""
+        return (
+            f"epsilon {self.epsilon:g}{delta}: {shown} "
+            f"({self.level:.0%}, groups of {self.cell:,g} rows)"
+        )
+
+
+def half_width(found: Estimate) -> float:
+    """Return half of the widest interval of an estimate, NaN where there is none."""
+    if found.low is None:
+        return math.nan
+    return float(np.max(np.asarray(found.high) - np.asarray(found.low))) / 2
+
+
+def shared_bars(
+    query: "Query", noised: "tuple[Mechanism, ...]", name: str, level: float
+) -> dict[Any, float]:
+    """Return the bars of one aggregate's parts; at `level` all hold at once."""
+    parts = [part for part, _ in query.aggregates[name].needs(query.limit)]
+    each = 1 - (1 - level) / len(parts)
+    by_part = dict(zip(query.parts, noised, strict=True))
+    return {part: part.bar(by_part[part], each) for part in parts}
+
+
+def smallest(
+    planned: Callable[[float], Planned], within: Any, names: tuple[str, ...]
+) -> Planned:
+    """Return the plan with the least ε whose errors are all `within` the wanted."""
+    given = within if isinstance(within, Mapping) else dict.fromkeys(names, within)
+    unknown = set(given) - set(names)
+    if unknown or not given:
+        raise InvalidArgument(
+            f"within names {sorted(unknown)}; the aggregates are {', '.join(names)}."
+        )
+    wanted = {
+        name: checks.real(f"within[{name!r}]", value, above=0)
+        for name, value in given.items()
+    }
+
+    def reached(plan: Planned) -> bool:
+        return all(plan.error.get(name, 0) <= most for name, most in wanted.items())
+
+    best = planned(_MOST)
+    if not reached(best):
+        raise InvalidArgument(
+            f"within={within!r} is not reached at any epsilon up to {_MOST:g}. Allow "
+            "more, or plan for groups of more rows by cell=."
+        )
+    low, high = math.log(_LEAST), math.log(_MOST)
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        plan = planned(math.exp(middle))
+        if reached(plan):
+            best, high = plan, middle
+        else:
+            low = middle
+    return best

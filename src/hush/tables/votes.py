@@ -1,0 +1,170 @@
+"""Votes for keys: how much each person speaks for the groups they are in.
+
+A person who holds k distinct keys gives each the vote 1/√k, as an integer number of
+2^-20 rounded down. A person with more keys than a public cap keeps those with the
+smallest keyed hashes and gives each 1/√cap. Everything depends on that person's keys
+and public numbers alone, so one person's votes have ℓ2 ≤ 2^20 over all keys and
+removing somebody changes nobody else's votes (docs/proofs/caps.md).
+
+Rows without a unit (NULL) belong to nobody and are dropped. A NULL in a grouping column
+is a key like any other, as in GROUP BY.
+"""
+
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.tables.bounding import UNIT
+
+_NOTHING = 0x5DEECE66D  # stands for NULL in a hash
+
+
+def keyed(salt: int, *values: Any) -> Any:
+    """Return the engine's expression for a hash of `values` under a public salt.
+
+    It is the engine's own hash, mixed column by column: the same row has the same hash
+    wherever it stands and whatever else is in the table. Nothing rests on its quality
+    but the fairness of the sample: equal hashes are dropped or shared, never exceeded.
+    """
+    mixed = ibis.literal(checks.whole("salt", salt, at_least=0, at_most=2**62), "int64")
+    for value in values:
+        kind = value.type()
+        if kind.is_integer() and not kind.is_uint64():
+            value = value.cast("int64")
+        elif not kind.is_string():  # no engine hashes every other type
+            value = value.cast("string")
+        code = ibis.coalesce(value.hash().cast("int64"), _NOTHING)
+        mixed = (mixed ^ code).hash().cast("int64")
+    return mixed
+
+
+def nth_smallest(table: ir.Table, by: str, column: str, count: int) -> ir.Table:
+    """Return `by` and `_cut`, the `count`-th smallest of a column for each of them.
+
+    Everybody in the table must have that many. Sorted lists serve all engines; Ibis has
+    no window functions for Polars, and not every engine a smallest-n aggregate.
+    """
+    listed = table.group_by(by).agg(_list=table[column].collect())
+    ordered = listed.mutate(_list=listed["_list"].sort())
+    picked = ordered.select(by, _cut=ordered["_list"][count - 1])
+    # Grouping once more makes PostgreSQL sort a list once, not for every joined row.
+    return picked.group_by(by).agg(_cut=picked["_cut"].max())
+
+
+def _pairs(table: ir.Table, unit: str, by: tuple[str, ...]) -> ir.Table:
+    known = table.filter(table[unit].notnull())
+    return known.select(
+        _unit=known[unit], **{name: known[name] for name in by}
+    ).distinct()
+
+
+def _cuts(pairs: ir.Table, by: tuple[str, ...], cap: int, salt: int) -> Any:
+    """Return how many keys each person holds, and the hash at which theirs are cut."""
+    counts = pairs.group_by("_unit").agg(_keys=pairs.count())
+    heavy = counts.filter(counts["_keys"] > cap).select(_heavy=counts["_unit"])
+    many = pairs.inner_join(heavy, pairs["_unit"] == heavy["_heavy"])
+    hashed = many.select(
+        "_heavy", _hash=keyed(salt, *(many[c] for c in ("_unit", *by)))
+    )
+    # Strictly below the next one: equal hashes at the edge are dropped together.
+    return counts, nth_smallest(hashed, "_heavy", "_hash", cap + 1)
+
+
+def _kept(table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int) -> Any:
+    """Return distinct (person, key) pairs, at most `cap` of each, and `_keys`."""
+    pairs = _pairs(table, unit, by)
+    counts, cuts = _cuts(pairs, by, cap, salt)
+    people = counts.left_join(cuts, counts["_unit"] == cuts["_heavy"]).select(
+        _person=counts["_unit"], _keys=counts["_keys"], _cut=cuts["_cut"]
+    )
+    joined = pairs.inner_join(people, pairs["_unit"] == people["_person"])
+    mine = keyed(salt, *(joined[c] for c in ("_unit", *by)))
+    return joined.filter(joined["_cut"].isnull() | (mine < joined["_cut"]))
+
+
+def kept_pairs(
+    table: ir.Table, unit: str, by: tuple[str, ...], *, cap: int, salt: int = 0
+) -> ir.Table:
+    """Return the keys that each person keeps: at most `cap` rows for each of them.
+
+    Guarantee: which keys a person keeps depends on that person's keys alone.
+    """
+    by = _checked(table, unit, by, cap)
+    return _kept(table, unit, by, cap, salt)
+
+
+def kept_rows(
+    table: ir.Table, unit: str, by: tuple[str, ...], *, cap: int = 100, salt: int = 0
+) -> ir.Table:
+    """Return the rows of the keys that each person keeps: those that `votes` counts.
+
+    Guarantee: a person is in at most `cap` groups, and which ones depends on that
+    person's keys alone.
+    """
+    by = _checked(table, unit, by, cap)
+    _, cuts = _cuts(_pairs(table, unit, by), by, cap, salt)
+    known = table.filter(table[unit].notnull())
+    joined = known.left_join(cuts, known[unit] == cuts["_heavy"])
+    mine = keyed(salt, *(joined[c] for c in (unit, *by)))
+    kept = joined.filter(joined["_cut"].isnull() | (mine < joined["_cut"]))
+    return kept.drop("_heavy", "_cut")
+
+
+def _checked(
+    table: ir.Table, unit: str | None, by: tuple[str, ...], cap: int
+) -> tuple[str, ...]:
+    checks.whole("cap", cap, at_least=1, at_most=10**5)
+    names = tuple(by)
+    if not names or len(set(names)) < len(names):
+        raise InvalidArgument("by must name at least one grouping column, each once.")
+    for name in (*names, *([unit] if unit else [])):
+        if name not in table.columns:
+            raise InvalidArgument(f"the table has no column {name!r}.")
+        if name.startswith("_"):
+            raise InvalidArgument(f"column {name!r} must not begin with an underscore.")
+    return names
+
+
+def votes(
+    table: ir.Table,
+    unit: str | None,
+    by: tuple[str, ...],
+    *,
+    cap: int = 100,
+    salt: int = 0,
+) -> ir.Table:
+    """Return one row per key that somebody holds, and its votes `_votes` (int64).
+
+    Guarantee: one person changes at most `cap` keys, by ⌊2^20/√k⌋ each if they keep k,
+    so by at most 2^20 in ℓ2; nobody else's votes depend on them.
+    """
+    by = _checked(table, unit, by, cap)
+    if unit is None:  # each row is a person with one key
+        one = ibis.literal(UNIT, "int64")
+        return table.group_by(*by).agg(_votes=(table.count() * one).cast("int64"))
+    kept = _kept(table, unit, by, cap, salt)
+    # ⌊2^20/√k⌋ in floats is exact: no quotient but whole ones is near a whole number.
+    root = ibis.least(kept["_keys"], cap).cast("float64").sqrt()
+    share = (ibis.literal(float(UNIT), "float64") / root).floor().cast("int64")
+    weighed = kept.select(*by, _w=share)
+    return weighed.group_by(*by).agg(_votes=weighed["_w"].sum().cast("int64"))
+
+
+def holders(
+    table: ir.Table,
+    unit: str | None,
+    by: tuple[str, ...],
+    *,
+    cap: int = 1,
+    salt: int = 0,
+) -> ir.Table:
+    """Return one row per key that somebody holds, and how many people do: `_people`.
+
+    Guarantee: one person changes at most `cap` keys by 1 each.
+    """
+    by = _checked(table, unit, by, cap)
+    kept = table if unit is None else _kept(table, unit, by, cap, salt)
+    return kept.group_by(*by).agg(_people=kept.count().cast("int64"))

@@ -1,0 +1,94 @@
+"""Distinct counts: bounded per person, stable, and the same on every engine."""
+
+import itertools
+
+import numpy as np
+import pyarrow
+import pytest
+
+import hush
+from hush.tables.reading import Fetched
+
+
+def exact(table, neighbors="add-remove", rows=3, text="x", grouped=True):
+    data = hush.open(
+        table,
+        unit="u",
+        rows=rows,
+        neighbors=neighbors,
+        budget=hush.Budget(epsilon=1),
+    )
+    asked = data.group_by("g", keys=["a", "b"]) if grouped else data
+    query = asked.agg(n=hush.count_distinct(text))
+    (part,) = query.parts
+    found = Fetched(query.view, (), query.readings)
+    return part, part.exact(found, query.groups.keys)
+
+
+def arrow(rows):
+    people, groups, values = map(list, zip(*rows, strict=True))
+    return {
+        "u": people,
+        "g": pyarrow.array(groups, pyarrow.string()),
+        "x": pyarrow.array(values, pyarrow.float64()),
+    }
+
+
+ROWS = [
+    *((p, "ab"[p % 2], float(p % 5)) for p in range(20)),
+    (20, "a", None),
+    (21, "a", float("nan")),
+]
+
+
+def test_distinct_values_are_counted_as_sets_are(engine):
+    _, found = exact(engine.table(arrow(ROWS)))
+    truth = {(g, x) for _, g, x in ROWS if x is not None and x == x}
+    assert found.tolist() == [sum(g == k for g, _ in truth) for k in "ab"]
+    _, texts = exact(engine.table(arrow(ROWS)), text="g", grouped=False)
+    assert texts.tolist() == [2]
+
+
+def test_one_person_with_many_values_speaks_for_few(engine):
+    # HAZARDS S8, S9.
+    many = [(99, "ab"[i % 2], 100.0 + i) for i in range(50)]
+    part, with_ = exact(engine.table(arrow([*ROWS, *many])))
+    _, without = exact(engine.table(arrow(ROWS)))
+    assert int(np.abs(with_ - without).sum()) == 3 == part.sensitivity(1)
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_tiny_tables_move_by_no_more_than_declared(neighbors):
+    import ibis
+
+    connection = ibis.duckdb.connect()
+    pairs = [(g, x) for g in "ab" for x in (1.0, 2.0)]
+    contributions = [
+        [(9, g, x) for g, x in chosen]
+        for size in range(4)
+        for chosen in itertools.combinations(pairs, size)
+    ]
+    found = []
+    for i, rows in enumerate(contributions):
+        name = connection.create_table(
+            f"t{i}", pyarrow.table(arrow([*rows, (1, "a", 1.0)]))
+        )
+        part, vector = exact(name, neighbors=neighbors, rows=2)
+        found.append(vector)
+    moved = [
+        int(np.abs(a - b).sum())
+        for a, b in itertools.combinations(found, 2)
+        if neighbors == "replace-one" or a is found[0]
+    ]
+    assert max(moved) <= part.sensitivity(1)
+    assert max(moved) >= (2 if neighbors == "add-remove" else 3)
+
+
+def test_people_are_counted_by_their_unit():
+    data = hush.open(
+        pyarrow.table({"u": [1, 1, 2, 3] * 100, "g": ["a"] * 400}),
+        unit="u",
+        budget=hush.Budget(epsilon=1000),
+    )
+    answer = data.agg(people=hush.count_distinct("u")).release(epsilon=100)
+    assert abs(answer.values["people"][0] - 3) < 2

@@ -321,6 +321,25 @@ def test_pairs_are_searched():
     assert not calm.violated
 
 
+@pytest.mark.slow
+def test_a_table_query_can_be_audited():
+    import pyarrow
+
+    import hush
+
+    def counted(rows):
+        budget = hush.Budget(epsilon=1)
+        data = hush.open(pyarrow.table(rows), unit="who", rows=1, budget=budget)
+        return data.agg(n=hush.count()).release(epsilon=1)
+
+    few, more = {"who": [1, 2, 3]}, {"who": [1, 2, 3, 4]}
+    source = Seeded(3)
+    right = audit(counted, few, more, claim=Pure(1.0), samples=600, source=source)
+    assert right.p_value > 1e-4
+    wrong = audit(counted, few, more, claim=Pure(0.2), samples=600, source=source)
+    assert wrong.violated
+
+
 def test_timing_is_seen_only_on_request():
     import time
 
@@ -374,6 +393,17 @@ def test_the_power_statement_is_kept():
 def test_wrong_arguments_are_named(arguments, word):
     with pytest.raises(InvalidArgument, match=word):
         audit(NOISE, 0, 1, **arguments)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [Pure(0.0), Pure(1e4), Approx(1e4, 0.1), Approx(0.0, 0.5), GDP(50.0), GDP(1e-9),
+     m.Canonical(Approx(1.0, 0.01)).curve(1)],
+    ids=str,
+)  # fmt: skip
+def test_extreme_claims_are_looked_at_without_a_warning(claim):
+    found = audit(NOISE, 0, 1, claim=claim, samples=1000, source=Seeded(2))
+    assert found.violated is (claim in (Pure(0.0), GDP(1e-9)))
 
 
 def test_a_run_that_never_answers_is_refused():

@@ -74,7 +74,7 @@ def _standard(point: Point, right: Any, wrong: Any, sides: Any) -> Any:
     if point.kind == "accuracy":
         chance = min(point.chance, 1 - 1e-12)
         return (right - chance) / np.sqrt(chance * (1 - chance))
-    rate = np.exp(point.epsilon)
+    rate = np.exp(min(point.epsilon, 300.0))  # its square is still a float
     gain = (1 + _HOPE) * right - rate * wrong - sides * point.delta / 2
     worth = gain / np.sqrt(right + rate**2 * wrong)
     if point.kind == "binomial":

@@ -31,6 +31,11 @@ _RARE = 0.01  # the end of a curve without one: δ this much below its largest
 _LARGEST = 30.0
 
 
+def odds(epsilon: float) -> float:
+    """Return e^ε, or infinity where no float can hold it."""
+    return math.exp(epsilon) if epsilon < 700 else math.inf
+
+
 def binomial(right: int, guesses: int, chance: float) -> float:
     """Return P(Bin(guesses, chance) >= right).
 
@@ -80,7 +85,7 @@ def capital(guesses: Guesses, epsilon: float, charge: float, stake: float) -> An
     could ruin the gambler is not played. `charge` is kδ/2. For every ε and δ the
     capital is a supermartingale under the claim, and it never grows with ε.
     """
-    worst = math.exp(epsilon) + charge
+    worst = odds(epsilon) + charge
     shares = np.append(_STAKES, stake)
     weights = np.append(np.full(len(_STAKES), 0.5 / len(_STAKES)), 0.5)
     fits = shares * worst < 1
@@ -98,7 +103,9 @@ def capital(guesses: Guesses, epsilon: float, charge: float, stake: float) -> An
 
 def best_stake(right: float, wrong: float, epsilon: float, charge: float) -> float:
     """Return the share that would have grown fastest at these rates."""
-    worst = math.exp(epsilon) + charge
+    worst = odds(epsilon) + charge
+    if math.isinf(worst):
+        return 0.0
     shares = np.linspace(0.002, 0.98, 200) / worst
     rest = max(0.0, 1 - right - wrong)
     growth = (
@@ -132,7 +139,7 @@ class Point:
         """The largest chance of a right guess."""
         if self.kind == "accuracy":
             return min(1.0, (1 + self.delta) / 2)
-        return 1 / (1 + math.exp(-self.epsilon))
+        return float(special.expit(self.epsilon))
 
     def p_value(self, guesses: Guesses, stake: float, sides: int = 2) -> float:
         """Return a p-value; with betting it is valid at any time."""
@@ -177,14 +184,14 @@ class Point:
     def _power(
         self, epsilon: float, made: int, runs: int, alpha: float, sides: int
     ) -> float:
-        chance = 1 / (1 + math.exp(-epsilon))
+        chance = float(special.expit(epsilon))
         if self.kind != "betting":
             return binomial(critical(made, self.chance, alpha), made, chance)
         guessed, charge = made / runs, sides * self.delta / 2
         wrong = max(0.0, guessed - charge) * (1 - chance)
         right = guessed - wrong
         stake = best_stake(right, wrong, self.epsilon, charge)
-        worst = math.exp(self.epsilon) + charge
+        worst = odds(self.epsilon) + charge
         logs = np.log1p(stake * np.array([1 - charge, -worst, -charge]))
         rates = np.array([right, wrong, 1 - guessed])
         mean = float(rates @ logs)
@@ -224,7 +231,11 @@ def _several(claim: Curve) -> tuple[Point, ...]:
     """Return a few promises of a curve; composed ones take seconds for each."""
     accuracy, largest = float(claim.delta_at(0.0)), float(claim.epsilon_at(0.0))
     pure = largest < _LARGEST
-    top = largest if pure else float(claim.epsilon_at(accuracy * _RARE))
+    if pure:
+        top = largest
+    else:  # some curves never come down to a small δ
+        floor = float(claim.delta_at(_LARGEST))
+        top = float(claim.epsilon_at(max(accuracy * _RARE, min(1.05 * floor, 1.0))))
     rates = top * np.array(_INSIDE if pure else (*_INSIDE, 1.0))
     deltas = np.asarray(claim.delta_at(rates))
     found = [Point(0.0, accuracy)] if accuracy < 1 else []

@@ -33,7 +33,11 @@ _FAST = (
 
 
 # Pairs that are far from the worst, so that much noise must be missing to be seen.
-_FACTORS = {"quantile, replace": 0.02}
+_FACTORS = {
+    "quantile, replace": 0.1,
+    "cells, quantile": 0.1,
+    "cells, interval": 0.1,
+}
 
 
 def registry() -> list[Any]:
@@ -200,7 +204,7 @@ def factor_of(case: Any) -> float:
         case.values()[0], list
     )
     if not scalar:
-        return 0.25
+        return _FACTORS.get(case.name, 0.25)
     return 0.9 if case.tight else 0.8
 
 

@@ -172,6 +172,17 @@ def test_private_answers_protect():
     assert reconstruct(answer, people, source=source).recovered(secret) < 0.75
 
 
+def test_the_figure_shows_the_break():
+    from hush.audit.figure import recovered_figure
+
+    axes = recovered_figure(people=60, source=Seeded(2))
+    most = axes.get_lines()[2]  # four questions per person
+    sizes, shares = most.get_xdata(), most.get_ydata()
+    assert min(shares[sizes < 0.1]) > 0.95
+    assert max(shares[sizes > 20]) < 0.8
+    assert [line for line in axes.get_lines() if line.get_label() == "error √n"]
+
+
 def test_wrong_reconstructions_are_named():
     with pytest.raises(InvalidArgument, match="method"):
         reconstruct(lambda _: 1, 5, method="magic")

@@ -50,8 +50,13 @@ class Event:
 
 
 def _thresholds(values: Floats) -> Floats:
-    cuts = np.quantile(values, np.linspace(0, 1, _LEVELS), method="nearest")
-    return np.unique(cuts)
+    """Return all values where they are few, else quantiles, closer in the tails."""
+    distinct = np.unique(values)
+    if len(distinct) <= _LEVELS:
+        return distinct
+    tail = np.geomspace(1 / len(values), 1 / _LEVELS, 8)
+    levels = np.concatenate([tail, np.linspace(0, 1, _LEVELS), 1 - tail])
+    return np.unique(np.quantile(values, levels, method="nearest"))
 
 
 def _rates(values: Floats, side: NDArray[np.bool_], cuts: Floats) -> Any:

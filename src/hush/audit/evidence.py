@@ -86,6 +86,8 @@ def capital(guesses: Guesses, epsilon: float, charge: float, stake: float) -> An
     capital is a supermartingale under the claim, and it never grows with ε.
     """
     worst = odds(epsilon) + charge
+    if math.isinf(worst):
+        return np.full(1, -math.inf)
     shares = np.append(_STAKES, stake)
     weights = np.append(np.full(len(_STAKES), 0.5 / len(_STAKES)), 0.5)
     fits = shares * worst < 1
@@ -187,6 +189,8 @@ class Point:
         chance = float(special.expit(epsilon))
         if self.kind != "betting":
             return binomial(critical(made, self.chance, alpha), made, chance)
+        if math.isinf(odds(self.epsilon)):
+            return 0.0
         guessed, charge = made / runs, sides * self.delta / 2
         wrong = max(0.0, guessed - charge) * (1 - chance)
         right = guessed - wrong

@@ -242,17 +242,23 @@ def test_table_queries_replay(pair):
     assert_replays(by_borough, pair.data, pair.neighbor)
 
 
-def test_a_table_query_that_bounds_nothing_is_caught(monkeypatch):
-    monkeypatch.setattr(
-        hush.tables.statistic.Statistic, "sensitivity", property(lambda _: 1)
-    )
-    found = [
-        replay(by_borough, pair.data, pair.neighbor)
-        for pair in neighbors_of(
-            {**TRIPS, "borough": ["Bronx"] * 6}, "driver", how=["heavy user"]
-        )
-    ]
-    assert {each for report in found for each in what(report)} == {"distance"}
+class Rows:
+    """Counts rows and says that one person has one of them."""
+
+    sensitivity = 1
+
+    def __call__(self, data):
+        return len(data["driver"])
+
+
+def test_a_query_that_bounds_nobody_is_caught():
+    def run(data):
+        with hush.Ledger.open("memory://", budget=hush.Budget(epsilon=5)) as ledger:
+            return ledger.release(m.Geometric(1), Rows(), data)
+
+    for pair in neighbors_of(TRIPS, "driver", how=["heavy user", "single row"], rows=2):
+        found = what(replay(run, pair.data, pair.neighbor))
+        assert found == (["distance"] if "heavy" in pair.how else [])
 
 
 # -- distances, by hand -----------------------------------------------------------

@@ -37,6 +37,7 @@ _FACTORS = {
     "quantile, replace": 0.1,
     "cells, quantile": 0.1,
     "cells, interval": 0.1,
+    "cells, top": 0.1,
 }
 
 

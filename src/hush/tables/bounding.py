@@ -98,11 +98,16 @@ def only(condition: Any, value: Any) -> Any:
 @final
 @dataclass(frozen=True)
 class Moment:
-    """A column to add up: a name, a row's number (NULL: no contribution), its grid."""
+    """A column to add up: its name, which rows count, and their steps above `low`."""
 
     name: str
-    value: Any
-    grid: Grid
+    present: Any
+    steps: Any
+
+    @classmethod
+    def of(cls, name: str, value: Any, grid: Grid) -> "Moment":
+        """Return the moment of a row's number; NULL does not count."""
+        return cls(name, value.notnull(), grid.steps(value))
 
 
 def weighted(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
@@ -133,10 +138,9 @@ def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> i
     wide = table.get_backend().name in _WIDE
     columns: dict[str, Any] = {"_n": table["_w"].sum()}
     for moment in moments:
-        present = moment.value.notnull()
         zero = ibis.literal(0, "int64")
-        weight = ibis.ifelse(present, table["_w"], zero)
-        product = weight * moment.grid.steps(moment.value)
+        weight = ibis.ifelse(moment.present, table["_w"], zero)
+        product = weight * moment.steps
         columns[f"{moment.name}_w"] = weight.sum()
         if wide:
             columns[f"{moment.name}_sum"] = product.sum().cast("decimal(38, 0)")

@@ -35,6 +35,7 @@ _FAST = (
 # Pairs that are far from the worst, so that much noise must be missing to be seen.
 _FACTORS = {
     "quantile, replace": 0.1,
+    "quartiles": 0.1,
     "cells, quantile": 0.1,
     "cells, interval": 0.1,
     "cells, top": 0.5,  # with less, the answer no longer depends on the weights

@@ -1,0 +1,262 @@
+"""Objective perturbation: minimise a noisy objective, and hide how it was minimised."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush import checks
+from hush.errors import InvalidArgument, NoBound
+from hush.learn.loss import Loss
+from hush.learn.perturbation import GaussianNoise, KNormNoise, Perturbation
+from hush.learn.rows import Rows
+from hush.learn.solver import Objective, minimize
+from hush.learn.targets import Targets
+from hush.mechanisms.mechanism import Mechanism
+from hush.noise import SECURE, Source
+from hush.privacy.curve import Curve
+from hush.privacy.profile import Profile
+from hush.privacy.pure import Pure
+from hush.units import Neighbors
+
+_UP = 1 + 2.0**-48
+_TOLERANCE = 2.0**-40  # of the largest gradient; floats reach 2^-43
+_COVER = 2.0**-10  # the share of ε that hides solver and lattice
+_SPLIT = 0.85  # the share of ε for the noise; the rest is for the curvature
+
+
+@final
+@dataclass(frozen=True)
+class Distance:
+    """How far the release lies, in ℓ2, from the minimum without noise.
+
+    Guarantee: `quantile(p)` bounds the distance with probability p, for all data. It
+    uses the penalty alone: on data that determine the model the truth is far smaller.
+    """
+
+    noise: Perturbation
+    cover: KNormNoise
+    penalty: float
+    dimension: int
+
+    def quantile(self, p: float) -> float:
+        """Return a bound that holds with probability `p`."""
+        checks.real("p", p, above=0, below=1)
+        each, d = (1 + p) / 2, self.dimension
+        return self.noise.quantile(each, d) / self.penalty + self.cover.quantile(
+            each, d
+        )
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return (0, t), which holds the distance with probability `level`."""
+        return 0.0, self.quantile(level)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ObjectivePerturbation(Mechanism):
+    """Release the minimum of Σ loss(x·θ, y) + penalty/2·‖θ‖² + v·θ for random v.
+
+    `perturbation` is the law of v; `cover` is noise on the answer, tiny, that hides the
+    solver's tolerance and the lattice of v. Data is a pair (X, y) of `size` rows, read
+    through the public rules `rows` and `targets`.
+
+    Guarantee: for one row replaced, with length L of rows, curvature c and slopes s of
+    the loss: ε = 2·s·‖x‖/scale + log(1 + c·L²/penalty) + 2·radius/cover.scale, lattices
+    and rounding included; the Gaussian version has a profile in place of the first
+    term. The solver is certified: no data set makes it stop early.
+
+    Reference: [KST12]; [CMS11]; N6.1; docs/proofs/learn_objective.md.
+    """
+
+    loss: Loss
+    rows: Rows
+    targets: Targets
+    size: int
+    columns: int
+    penalty: float
+    perturbation: Perturbation
+    cover: KNormNoise
+    neighbors = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        checks.whole("size", self.size, at_least=1)
+        checks.whole("columns", self.columns, at_least=1, at_most=2000)
+        checks.real("penalty", self.penalty, above=0)
+        if isinstance(self.perturbation, KNormNoise) and (
+            self.perturbation.norm != self.rows.noise_norm
+        ):
+            raise InvalidArgument(
+                f"perturbation must be in the norm that bounds the rows, "
+                f"{self.rows.noise_norm:g}; got {self.perturbation.norm:g}."
+            )
+
+    @property
+    def dimension(self) -> int:
+        """How many coefficients are released, the intercept's included."""
+        return self.rows.dimension(self.columns)
+
+    @property
+    def _length(self) -> float:
+        return self.rows.length(self.columns)
+
+    @property
+    def _distance(self) -> float:
+        """How far apart the gradients of two data sets can be, in the noise's norm."""
+        pure = isinstance(self.perturbation, KNormNoise)
+        bound = self.rows.bound() if pure else self._length
+        return 2 * self.loss.slope_bound * bound * _UP
+
+    @property
+    def tolerance(self) -> float:
+        """The gradient norm at which the solver may stop: public."""
+        fit = self.size * self.loss.slope_bound * self._length
+        return _TOLERANCE * (fit + self.perturbation.typical(self.dimension))
+
+    @property
+    def radius(self) -> float:
+        """How far the solver's answer lies from the ideal release, at most."""
+        hidden = self.perturbation.hidden(self.dimension)
+        return (hidden + self.tolerance) / self.penalty * _UP
+
+    @property
+    def _curvature(self) -> float:
+        """The log-ratio of two Hessian determinants: one row has rank one."""
+        return math.log1p(_sharpness(self.loss, self._length) / self.penalty) * _UP
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee when `sensitivity` rows are replaced."""
+        people = checks.whole("sensitivity", sensitivity, at_least=0)
+        if people == 0:
+            return Pure(epsilon=0.0)
+        hiding = self.cover.epsilon(self.radius, self.dimension)
+        fixed = (self._curvature + 2 * hiding) * _UP
+        if isinstance(self.perturbation, KNormNoise):
+            own = self.perturbation.epsilon(self._distance, self.dimension)
+            return Pure(epsilon=people * (own + fixed) * _UP)
+        if people > 1:
+            raise NoBound("the Gaussian version is proved for one row at a time.")
+        return Profile(self._delta(fixed, hiding))
+
+    def _delta(self, fixed: float, hiding: float) -> Callable[[float], float]:
+        noise, distance, d = self.perturbation, self._distance, self.dimension
+        grow = math.exp(hiding) * _UP
+
+        def delta(epsilon: float) -> float:
+            return grow * noise.delta(epsilon - fixed, distance, d)
+
+        if fixed > 50 or delta(0.0) >= 1:
+            raise NoBound("noise or penalty is too small for a guarantee; use more.")
+        return delta
+
+    @property
+    def error(self) -> Distance:
+        """A bound on the distance to the minimum without noise."""
+        return Distance(self.perturbation, self.cover, self.penalty, self.dimension)
+
+    def run(self, value: Any, *, source: Source = SECURE) -> NDArray[np.float64]:
+        """Return the coefficients of the mapped rows, on the public lattice."""
+        features, answers = value
+        mapped = self.rows.map(features)
+        y, without = self.targets.map(answers)
+        if mapped.shape != (self.size, self.dimension) or y.shape != (self.size,):
+            raise InvalidArgument(
+                f"data must be {self.size} rows of {self.columns} columns and as many "
+                f"targets; got shapes {np.shape(features)} and {np.shape(answers)}."
+            )
+        mapped[without] = 0.0
+        drawn = self.perturbation.draw(self.dimension, source)
+        objective = Objective(self.loss, mapped, y, self.penalty, drawn, self._length)
+        theta = minimize(objective, self.tolerance)
+        return _released(theta, self.cover, source)
+
+    @classmethod
+    def plan(
+        cls,
+        epsilon: float,
+        *,
+        delta: float = 0.0,
+        split: float = _SPLIT,
+        penalty: float = 0.0,
+        **public: Any,
+    ) -> Self:
+        """Return the mechanism that is (ε, δ)-private, chosen from public numbers.
+
+        `split` of ε pays for the noise, the rest for the curvature, which fixes the
+        least penalty; a larger `penalty` leaves its saving to the noise.
+        """
+        checks.real("epsilon", epsilon, above=0, at_most=1000)
+        checks.real("delta", delta, at_least=0, below=1)
+        checks.real("split", split, above=0, below=1)
+        checks.real("penalty", penalty, at_least=0)
+        usable = epsilon * (1 - _COVER)
+        length = public["rows"].length(public["columns"])
+        sharp = _sharpness(public["loss"], length)
+        least = sharp / math.expm1(min((1 - split) * usable, 700)) * _UP
+        public["penalty"] = max(penalty, least)
+        own = usable - math.log1p(sharp / public["penalty"]) * _UP**3
+
+        def make(noise: Perturbation) -> Self:
+            bare = cls(**public, perturbation=noise, cover=KNormNoise(1.0, math.inf))
+            share = Fraction(epsilon) * Fraction(_COVER) / 2 * Fraction(0.999)
+            scale = float(Fraction(bare.radius) / share) * (1 + 2.0**-20)
+            return cls(**public, perturbation=noise, cover=KNormNoise(scale, math.inf))
+
+        if delta == 0:
+            return make(_k_norm(own, **public))
+        return make(_gaussian(make, epsilon, delta))
+
+
+def _sharpness(loss: Loss, length: float) -> float:
+    """Return the largest eigenvalue of one row's Hessian: curvature times length²."""
+    return loss.curvature_bound * length * length * _UP
+
+
+def _k_norm(
+    epsilon: float, *, rows: Rows, loss: Loss, columns: int, **_: Any
+) -> KNormNoise:
+    distance = 2 * loss.slope_bound * rows.bound() * _UP
+    # Rounding adds at most ‖(1, ..., 1)‖ + 1 steps, each 2^-32 of the scale or less.
+    left = epsilon - (math.isqrt(rows.dimension(columns)) + 2) * 2.0**-32
+    if left <= 0:
+        raise InvalidArgument(
+            "epsilon is too small for the lattice of the noise; use at least 1e-7."
+        )
+    return KNormNoise(distance / left * _UP, rows.noise_norm)
+
+
+def _gaussian(
+    make: Callable[[Perturbation], ObjectivePerturbation], epsilon: float, delta: float
+) -> GaussianNoise:
+    """Return the least Gaussian noise with which `make` is (ε, δ)-private."""
+
+    def good(std: float) -> bool:
+        found = make(GaussianNoise(std))
+        try:
+            return bool(found.curve().delta_at(epsilon) <= delta)
+        except NoBound:
+            return False
+
+    high = make(GaussianNoise(1.0))._distance
+    while not good(high):
+        high *= 2
+    low = high / 2
+    while good(low):
+        high, low = low, low / 2
+    while high / low > 1 + 1e-6:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if good(middle) else (middle, high)
+    return GaussianNoise(high)
+
+
+def _released(theta: Any, cover: KNormNoise, source: Source) -> NDArray[np.float64]:
+    """Return θ plus noise in whole lattice steps; each θ is rounded exactly."""
+    step = cover.grid.step
+    noise = cover.steps(len(theta), source).tolist()
+    near = (math.floor(Fraction(t) / step + Fraction(1, 2)) for t in theta)
+    exact = ((k + z) * step for k, z in zip(near, noise, strict=True))
+    return np.array([float(each) for each in exact])

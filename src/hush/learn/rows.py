@@ -1,0 +1,233 @@
+"""Rows inside public bounds: the one place where features are first read.
+
+Each row is mapped by itself, so replacing one person replaces one row. A row with a
+NaN, an infinity or a value that is no number becomes the zero row: no data value can
+raise an error or reach another row.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hush import checks
+from hush.errors import InvalidArgument, Unsupported
+
+Floats = NDArray[np.float64]
+# Norms and quotients are computed in floats; this covers their rounding.
+_SLACK = 1 + 2.0**-40
+
+
+def shape(features: Any) -> tuple[int, int]:
+    """Return the public shape of the features; their values are not looked at."""
+    if sparse.issparse(features):
+        raise Unsupported("X must be dense: pass X.toarray().")
+    found = features.shape if hasattr(features, "shape") else np.shape(features)
+    if len(found) != 2 or found[0] < 1 or found[1] < 1:
+        raise InvalidArgument(
+            f"X must have two dimensions, rows and columns, and be no empty table; got "
+            f"shape {tuple(found)}. Use X.reshape(-1, 1) for one column."
+        )
+    return int(found[0]), int(found[1])
+
+
+def numbers(values: Any) -> Floats:
+    """Return values as new floats; what is no number becomes NaN."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        table = np.asarray(values, dtype=object)
+        flat = [_number(each) for each in table.ravel()]
+        return np.array(flat, dtype=np.float64).reshape(table.shape)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+class Rows(ABC):
+    """A public rule that turns any row into one inside public bounds."""
+
+    intercept: bool
+
+    @property
+    @abstractmethod
+    def noise_norm(self) -> float:
+        """The norm in which one row is bounded: 2 or infinity."""
+
+    @abstractmethod
+    def bound(self) -> float:
+        """Return a bound on a mapped row in `noise_norm`, its constant included."""
+
+    @abstractmethod
+    def length(self, columns: int) -> float:
+        """Return a bound on a mapped row in ℓ2, its constant included."""
+
+    @abstractmethod
+    def map(self, features: Any) -> Floats:
+        """Return mapped rows, the constant column last; bad rows are zero."""
+
+    @abstractmethod
+    def unmap(self, theta: Floats) -> tuple[Floats, float]:
+        """Return (coefficients, intercept) for features as the user gives them."""
+
+    def dimension(self, columns: int) -> int:
+        """Return how many coefficients there are, the constant's included."""
+        return columns + self.intercept
+
+    def _finish(self, rows: Floats, bad: Any, constant: float) -> Floats:
+        if self.intercept:
+            rows = np.column_stack([rows, np.full(len(rows), constant)])
+        rows[bad] = 0.0
+        return np.ascontiguousarray(rows)
+
+
+@final
+@dataclass(frozen=True)
+class Ball(Rows):
+    """Rows shortened to ℓ2 norm at most `norm`; the constant column is `norm` too.
+
+    Guarantee: every mapped row has ℓ2 norm at most `length`.
+
+    Example:
+        >>> Ball(norm=1.0).map([[3.0, 4.0], [float("nan"), 0.0]]).round(2)
+        array([[0.6, 0.8, 1. ],
+               [0. , 0. , 0. ]])
+    """
+
+    norm: float
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        checks.real("norm", self.norm, above=0)
+
+    @property
+    def noise_norm(self) -> float:
+        """Two."""
+        return 2
+
+    def bound(self) -> float:
+        """Return the bound in ℓ2."""
+        return self.norm * math.sqrt(1 + self.intercept) * _SLACK
+
+    def length(self, columns: int) -> float:
+        """Return the bound in ℓ2."""
+        return self.bound()
+
+    def map(self, features: Any) -> Floats:
+        """Return rows of norm at most `norm`, then the constant."""
+        rows = numbers(features)
+        bad = ~np.isfinite(rows).all(axis=1)
+        rows[bad] = 0.0
+        # Relative to the largest entry no square overflows or vanishes.
+        with np.errstate(all="ignore"):  # a warning would depend on the data
+            rows /= self.norm
+            np.clip(rows, -1e300, 1e300, out=rows)
+            top = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1.0)
+            rows /= top
+            size = np.sqrt(np.sum(rows * rows, axis=1, keepdims=True))
+            rows /= np.maximum(size, 1 / top)
+        return self._finish(rows * self.norm, bad, self.norm)
+
+    def unmap(self, theta: Floats) -> tuple[Floats, float]:
+        """Return the coefficients as they are and the constant's share."""
+        if not self.intercept:
+            return theta.copy(), 0.0
+        return theta[:-1].copy(), float(theta[-1] * self.norm)
+
+
+@final
+@dataclass(frozen=True)
+class Box(Rows):
+    """Columns clipped to [lower, upper] and moved to [-1, 1]; the constant is 1.
+
+    Guarantee: every entry of a mapped row lies in [-1, 1].
+
+    Example:
+        >>> Box(lower=(0.0, 0.0), upper=(1.0, 10.0)).map([[0.5, 99.0]])
+        array([[0., 1., 1.]])
+    """
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        if len(self.lower) != len(self.upper):
+            raise InvalidArgument(
+                f"bounds must have as many lower as upper ends; got {len(self.lower)} "
+                f"and {len(self.upper)}."
+            )
+        for each in zip(self.lower, self.upper, strict=True):
+            checks.interval("bounds", each)
+            checks.real("bounds[1] - bounds[0]", each[1] - each[0])
+
+    @classmethod
+    def of(cls, bounds: Any, columns: int, *, intercept: bool) -> "Box":
+        """Return the box of (lower, upper), two numbers or two lists of them."""
+        if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+            raise InvalidArgument(
+                "bounds must be a pair (lower, upper) of numbers or of lists with one "
+                f"number per column; got a {type(bounds).__name__}."
+            )
+        ends = []
+        for name, end in zip(("bounds[0]", "bounds[1]"), bounds, strict=True):
+            spread = np.asarray(end, dtype=np.float64)
+            if spread.ndim > 1 or spread.size not in (1, columns):
+                raise InvalidArgument(
+                    f"{name} must be one number or one per column ({columns}); got "
+                    f"shape {spread.shape}."
+                )
+            full = np.broadcast_to(spread.reshape(-1), (columns,))
+            ends.append(tuple(float(each) for each in full))
+        return cls(ends[0], ends[1], intercept)
+
+    @property
+    def noise_norm(self) -> float:
+        """Infinity."""
+        return math.inf
+
+    def bound(self) -> float:
+        """Return the bound in ℓ∞: exactly 1, as clipping does not round."""
+        return 1.0
+
+    def length(self, columns: int) -> float:
+        """Return the bound in ℓ2."""
+        return math.sqrt(columns + self.intercept) * _SLACK
+
+    @property
+    def _middle(self) -> Floats:
+        return np.array(self.lower) / 2 + np.array(self.upper) / 2
+
+    @property
+    def _half(self) -> Floats:
+        return np.array(self.upper) / 2 - np.array(self.lower) / 2
+
+    def map(self, features: Any) -> Floats:
+        """Return rows in [-1, 1], then the constant."""
+        rows = numbers(features)
+        bad = ~np.isfinite(rows).all(axis=1)
+        rows[bad] = 0.0
+        half = self._half
+        with np.errstate(all="ignore"):
+            rows = np.clip(rows, self.lower, self.upper) - self._middle
+            # A column without width says nothing, whatever it holds.
+            rows = np.divide(rows, half, out=np.zeros_like(rows), where=half > 0)
+        return self._finish(np.clip(rows, -1, 1), bad, 1.0)
+
+    def unmap(self, theta: Floats) -> tuple[Floats, float]:
+        """Return coefficients of the columns as the user gives them."""
+        half = self._half
+        slopes = theta[: len(half)]
+        coefficients = np.divide(
+            slopes, half, out=np.zeros_like(slopes), where=half > 0
+        )
+        constant = float(theta[-1]) if self.intercept else 0.0
+        return coefficients, constant - float(coefficients @ self._middle)

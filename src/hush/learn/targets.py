@@ -1,0 +1,94 @@
+"""Targets inside public bounds: classes as ±1, responses in [-1, 1]."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.learn.rows import numbers
+
+Floats = NDArray[np.float64]
+
+
+class Targets(ABC):
+    """A public rule that turns any target into a bounded number."""
+
+    @abstractmethod
+    def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the targets, and which rows have none and count as zero rows."""
+
+
+@final
+@dataclass(frozen=True)
+class Classes(Targets):
+    """The two `names` of a classification; the second is the positive one.
+
+    Example:
+        >>> Classes(("no", "yes")).map(["yes", "no", "maybe"])
+        (array([ 1., -1.,  1.]), array([False, False,  True]))
+    """
+
+    names: tuple[Any, Any]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != 2 or self.names[0] == self.names[1]:
+            raise InvalidArgument(
+                "classes must name two different classes, known without the data; got "
+                f"{self.names!r}. For more classes fit one model per class."
+            )
+
+    def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return -1 and 1; a label that is no class leaves its row without target."""
+        labels = np.asarray(values)
+        if labels.dtype.kind in "biuf" and not isinstance(self.names[0], str):
+            low, high = labels == self.names[0], labels == self.names[1]
+        else:
+            names = self.names
+            low = np.array([_same(each, names[0]) for each in labels.tolist()])
+            high = np.array([_same(each, names[1]) for each in labels.tolist()])
+        return np.where(low, -1.0, 1.0), ~(low | high)
+
+
+def _same(label: Any, name: Any) -> bool:
+    try:
+        return bool(label == name)
+    except (TypeError, ValueError):
+        return False
+
+
+@final
+@dataclass(frozen=True)
+class Response(Targets):
+    """Numbers clipped to public bounds and moved to [-1, 1]; NaN is the middle.
+
+    Example:
+        >>> Response((0.0, 10.0)).map([5.0, 99.0])[0]
+        array([0., 1.])
+    """
+
+    bounds: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        lower, upper = checks.interval("y_bounds", self.bounds)
+        checks.real("y_bounds[1] - y_bounds[0]", upper - lower, above=0)
+
+    @property
+    def middle(self) -> float:
+        """The number that becomes 0."""
+        return self.bounds[0] / 2 + self.bounds[1] / 2
+
+    @property
+    def half(self) -> float:
+        """Half the width: the number of units that become 1."""
+        return self.bounds[1] / 2 - self.bounds[0] / 2
+
+    def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return numbers in [-1, 1]; every row has one."""
+        y = numbers(values).reshape(-1)
+        y = np.where(np.isnan(y), self.middle, np.clip(y, *self.bounds))
+        scaled = np.clip((y - self.middle) / self.half, -1, 1)
+        return scaled, np.zeros(len(y), dtype=np.bool_)

@@ -1,0 +1,91 @@
+"""Rows and targets: total, bounded, one person at a time."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hush.errors import InvalidArgument, Unsupported
+from hush.learn.rows import Ball, Box, shape
+from hush.learn.targets import Classes, Response
+
+ODD = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.0, 1.0, -2.5]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(ODD), min_size=3, max_size=3), min_size=1),
+    st.sampled_from([1e-200, 1e-3, 1.0, 1e100]),
+    st.booleans(),
+)
+def test_s13_rows_stay_inside_their_bounds(rows, norm, intercept):
+    ball = Ball(norm, intercept)
+    mapped = ball.map(rows) / norm
+    assert np.linalg.norm(mapped, axis=1).max() <= ball.bound() / norm
+    box = Box.of((-1.0, 3.0), 3, intercept=intercept)
+    assert np.abs(box.map(rows)).max() <= 1
+    for rule in (ball, box):
+        mapped = rule.map(rows)
+        for row, found in zip(rows, mapped, strict=True):
+            if not np.isfinite(row).all():
+                assert not found.any()
+            assert (rule.map([row])[0] == found).all()  # no row sees another
+
+
+def test_short_rows_are_kept():
+    rows = np.array([[0.3, -0.4], [0.0, 0.0]])
+    mapped = Ball(1.0, intercept=False).map(rows)
+    assert mapped == pytest.approx(rows, abs=1e-15)
+
+
+def test_v4_no_value_raises():
+    rows = [[1.0, "x"], [None, 2.0], [3.0, 10**400], [1.0, 1.0]]
+    for rule in (Ball(1.0), Box.of((0, 1), 2, intercept=True)):
+        mapped = rule.map(rows)
+        assert not mapped[:3].any()
+        assert mapped[3].any()
+    _, without = Classes((0, 1)).map([0, "a", None, 1])
+    assert without.tolist() == [False, True, True, False]
+    assert Response((0, 1)).map([0.5, None, "a", math.inf])[0].tolist() == [0, 0, 0, 1]
+
+
+def test_v5_an_unknown_class_changes_no_domain():
+    y, without = Classes((0, 1)).map(np.array([0, 1, 9]))
+    assert y.tolist() == [-1, 1, 1]
+    assert without.tolist() == [False, False, True]
+    for names in [(0,), (0, 0), (0, 1, 2)]:
+        with pytest.raises(InvalidArgument, match="two different"):
+            Classes(names)
+
+
+@pytest.mark.parametrize("rule", [Ball(2.0), Box.of((0, [4, 9]), 2, intercept=True)])
+def test_coefficients_are_those_of_the_columns_as_given(rule):
+    rows = np.array([[0.5, 1.0], [1.5, 0.25]])
+    theta = np.array([0.5, -2.0, 0.75])
+    slopes, constant = rule.unmap(theta)
+    assert rows @ slopes + constant == pytest.approx(rule.map(rows) @ theta)
+
+
+def test_v6_bounds_are_needed_and_sane():
+    with pytest.raises(InvalidArgument, match="pair"):
+        Box.of(3, 2, intercept=True)
+    with pytest.raises(InvalidArgument, match="lower <= upper"):
+        Box.of((1, 0), 2, intercept=True)
+    with pytest.raises(InvalidArgument, match="finite"):
+        Box.of((0, math.inf), 2, intercept=True)
+    with pytest.raises(InvalidArgument, match="one per column"):
+        Box.of(([0, 0, 0], 1), 2, intercept=True)
+    flat = Box.of((1, 1), 1, intercept=False)
+    assert flat.map([[5.0], [0.0]]).tolist() == [[0.0], [0.0]]
+
+
+def test_shapes_are_read_without_values():
+    from scipy import sparse
+
+    assert shape([[1, 2], [3, 4]]) == (2, 2)
+    for bad in ([1, 2], np.zeros((0, 2)), np.zeros((2, 0))):
+        with pytest.raises(InvalidArgument, match="two dimensions"):
+            shape(bad)
+    with pytest.raises(Unsupported, match="dense"):
+        shape(sparse.eye(3))

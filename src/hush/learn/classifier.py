@@ -62,7 +62,8 @@ class LinearClassifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Return the class on whose side each row lies."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
 
 
 class LogisticRegression(LinearClassifier):

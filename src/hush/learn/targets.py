@@ -43,7 +43,7 @@ class Classes(Targets):
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return -1 and 1; a label that is no class leaves its row without target."""
-        labels = np.asarray(values)
+        labels = np.asarray(values).reshape(-1)
         if labels.dtype.kind in "biuf" and not isinstance(self.names[0], str):
             low, high = labels == self.names[0], labels == self.names[1]
         else:

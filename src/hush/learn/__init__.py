@@ -4,11 +4,14 @@ from hush.learn.classifier import HuberSVM, LogisticRegression
 from hush.learn.linear import LinearRegression
 from hush.learn.moments import Moments
 from hush.learn.objective import ObjectivePerturbation
+from hush.learn.select import BestSubset, SelectModel
 
 __all__ = [
+    "BestSubset",
     "HuberSVM",
     "LinearRegression",
     "LogisticRegression",
     "Moments",
     "ObjectivePerturbation",
+    "SelectModel",
 ]

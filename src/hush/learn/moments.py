@@ -99,16 +99,7 @@ class Moments(Mechanism):
 
     def exact(self, value: Any) -> Floats:
         """Return the moments without noise, squares with their weight: private."""
-        features, answers = value
-        mapped = self.rows.map(features)
-        y, _ = self.targets.map(answers)
-        if mapped.shape != (self.size, self.width - 1) or y.shape != (self.size,):
-            raise InvalidArgument(
-                f"data must be {self.size} rows of {self.width - 2} columns and "
-                f"targets; got shapes {np.shape(features)} and {np.shape(answers)}."
-            )
-        z = np.rint(np.ldexp(np.column_stack([mapped, y]), _BITS))
-        gram = np.ldexp(z.T @ z, -2 * _BITS)  # whole numbers below 2^53: exact
+        gram = exact_moments(self.rows, self.targets, self.size, value)
         gram[np.diag_indices_from(gram)] *= self._squares
         found: Floats = gram[_places(self.width)]
         return found
@@ -122,6 +113,22 @@ class Moments(Mechanism):
         gram[np.diag_indices_from(gram)] /= 2 * self._squares
         gram[-2, -2] = self.size
         return gram
+
+
+def exact_moments(rows: Box, targets: Response, size: int, value: Any) -> Floats:
+    """Return Σ z zᵀ without noise and without rounding, z on a lattice: private."""
+    features, answers = value
+    mapped = rows.map(features)
+    y, _ = targets.map(answers)
+    columns = len(rows.lower)
+    if mapped.shape != (size, columns + 1) or y.shape != (size,):
+        raise InvalidArgument(
+            f"data must be {size} rows of {columns} columns and as many targets; got "
+            f"shapes {np.shape(features)} and {np.shape(answers)}."
+        )
+    z = np.rint(np.ldexp(np.column_stack([mapped, y]), _BITS))
+    # Whole numbers below 2^53: exact in any order.
+    return np.asarray(np.ldexp(z.T @ z, -2 * _BITS))
 
 
 def _places(width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -1,5 +1,6 @@
 """Learning: private models with the scikit-learn interface."""
 
+from hush.learn.aggregate import BlockMean, SubsampleAggregate
 from hush.learn.classifier import HuberSVM, LogisticRegression
 from hush.learn.linear import LinearRegression
 from hush.learn.moments import Moments
@@ -8,10 +9,12 @@ from hush.learn.select import BestSubset, SelectModel
 
 __all__ = [
     "BestSubset",
+    "BlockMean",
     "HuberSVM",
     "LinearRegression",
     "LogisticRegression",
     "Moments",
     "ObjectivePerturbation",
     "SelectModel",
+    "SubsampleAggregate",
 ]

@@ -1,0 +1,213 @@
+"""Subsample and aggregate: any estimator on disjoint blocks, one private average."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import clone
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.learn.model import Floats, Model
+from hush.learn.rows import numbers
+from hush.mechanisms import WinsorizedMean
+from hush.mechanisms.mechanism import Mechanism
+from hush.noise import SECURE, Source
+from hush.privacy.compose import compose
+from hush.privacy.curve import Curve
+from hush.units import Neighbors
+
+Statistic = Callable[[Any, Any], Any]
+Progress = Callable[[int, int], None]
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class BlockMean(Mechanism):
+    """Winsorized means, one per coordinate, of a statistic of disjoint blocks.
+
+    Row i belongs to block i mod `blocks`, whatever it holds. `statistic` maps the rows
+    and targets of one block to `len(means)` numbers; a block where it raises, or
+    returns something else, counts as the middle of the bounds.
+
+    Guarantee: one row replaced changes one block, so every mean is taken of records of
+    which one is replaced: the composition of `means`. The statistic must look at its
+    arguments alone: no global state, no memory of earlier blocks.
+
+    Reference: [S11]; N8.T2, N8.A1; docs/proofs/learn_blocks.md.
+    """
+
+    statistic: Statistic
+    size: int
+    blocks: int
+    means: tuple[WinsorizedMean, ...]
+    progress: Progress = field(default=_silent, compare=False)
+    neighbors = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        checks.whole("size", self.size, at_least=1)
+        checks.whole("blocks", self.blocks, at_least=1, at_most=self.size)
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee when `sensitivity` rows are replaced."""
+        return compose(*(mean.curve(sensitivity) for mean in self.means))
+
+    @property
+    def error(self) -> tuple[Any, ...]:
+        """Laws of the noise of the means, each in units of its range by `blocks`."""
+        return tuple(mean.error for mean in self.means)
+
+    def of_blocks(self, value: Any) -> Floats:
+        """Return the statistic of every block: private."""
+        rows, targets = (_rows(each) for each in value)
+        if len(rows) != self.size or len(targets) != self.size:
+            raise InvalidArgument(f"data must be {self.size} rows and targets.")
+        middle = [sum(mean.bounds) / 2 for mean in self.means]
+        found = np.empty((self.blocks, len(self.means)))
+        for block in range(self.blocks):
+            part = slice(block, None, self.blocks)
+            found[block] = self._one(rows[part], targets[part], middle)
+            self.progress(block + 1, self.blocks)
+        return found
+
+    def _one(self, rows: Any, targets: Any, middle: list[float]) -> Floats:
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                # Copies, so that a statistic that writes cannot reach other blocks.
+                answer = self.statistic(rows.copy(), targets.copy())
+                found = numbers(answer).reshape(-1)
+        except Exception:  # what went wrong may depend on the data: say nothing
+            return np.array(middle)
+        if found.shape != (len(middle),):
+            return np.array(middle)
+        return np.where(np.isnan(found), middle, found)
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Floats:
+        """Return one private average per coordinate."""
+        found = self.of_blocks(value)
+        pairs = zip(self.means, found.T, strict=True)
+        return np.array([mean.run(part, source=source) for mean, part in pairs])
+
+
+def _rows(values: Any) -> Any:
+    """Return an array whose first axis is the rows."""
+    return np.asarray(values)
+
+
+@final
+@dataclass(frozen=True)
+class Coefficients:
+    """Fit a fresh clone of a scikit-learn estimator; return its numbers.
+
+    Example:
+        >>> from sklearn.linear_model import LinearRegression
+        >>> Coefficients(LinearRegression())(np.array([[0.0], [1.0]]), [1.0, 3.0])
+        array([2., 1.])
+    """
+
+    estimator: Any
+
+    def __call__(self, rows: Any, targets: Any) -> Floats:
+        """Return coefficients, then intercepts."""
+        fitted = clone(self.estimator).fit(rows, targets)
+        parts = (np.ravel(fitted.coef_), np.ravel(fitted.intercept_))
+        return np.concatenate(parts)
+
+
+class SubsampleAggregate(Model):
+    """Any function or scikit-learn estimator, made private by blocks.
+
+    `estimator` is a linear scikit-learn estimator (its coefficients and intercept are
+    averaged) or a function of (rows, targets) that returns `outputs` numbers. `bounds`
+    are public: (lower, upper), or one pair of lists. `blocks` is by default as many as
+    make blocks·ε/outputs a thousand, but leaves twenty rows for each coefficient.
+    `progress(done, blocks)` is called after each block.
+
+    Guarantee: `fit` is ε-private for one row replaced, whatever the estimator does with
+    the rows of its block. Running time is not hidden.
+
+    Example:
+        >>> import numpy as np
+        >>> ages = np.tile([20.0, 30.0, 40.0], 4000)[:, None]
+        >>> model = SubsampleAggregate(lambda x, y: np.median(x), bounds=(0, 100))
+        >>> 25 < float(model.fit(ages, ages[:, 0]).value_[0]) < 35
+        True
+
+    Reference: [S11]; N8.T2, N8.A1, N8.A2; docs/proofs/learn_blocks.md.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        epsilon: float = 1.0,
+        bounds: Any = None,
+        blocks: int | None = None,
+        outputs: int = 1,
+        progress: Progress | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.blocks = blocks
+        self.outputs = outputs
+        self.progress = progress
+
+    @property
+    def _learns(self) -> bool:
+        return hasattr(self.estimator, "fit")
+
+    def plan(self, size: int, columns: int) -> BlockMean:
+        """Return the mechanism for data of a public shape; no data is needed."""
+        checks.real("epsilon", self.epsilon, above=0)
+        outputs = columns + 1 if self._learns else self.outputs
+        checks.whole("outputs", outputs, at_least=1)
+        blocks = self.blocks
+        if blocks is None:
+            wanted = math.ceil(1000 * outputs / self.epsilon)
+            blocks = max(1, min(wanted, size // (20 * outputs)))
+        statistic = Coefficients(self.estimator) if self._learns else self.estimator
+        share = self.epsilon / outputs * (1 - 2.0**-40)
+        means = tuple(
+            WinsorizedMean.for_epsilon(share, bounds=each)
+            for each in _pairs(self.bounds, outputs)
+        )
+        return BlockMean(statistic, size, blocks, means, self.progress or _silent)
+
+    def _keep(self, released: Any) -> None:
+        self.value_ = np.asarray(released)
+        self.noise_ = self.mechanism_.means
+        if self._learns:
+            self.coef_, self.intercept_ = self.value_[:-1], float(self.value_[-1])
+
+    def predict(self, X: Any) -> Floats:  # noqa: N803
+        """Return the linear predictor of averaged coefficients."""
+        if not self._learns:
+            raise InvalidArgument("estimator is a function: read value_ instead.")
+        return np.asarray(
+            np.asarray(X, dtype=np.float64) @ self.coef_ + self.intercept_
+        )
+
+
+def _pairs(bounds: Any, outputs: int) -> list[tuple[float, float]]:
+    """Return one public interval per coordinate."""
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise InvalidArgument(
+            "bounds must be (lower, upper), public numbers between which the answers "
+            f"are clamped, or two lists of them; got {bounds!r}."
+        )
+    ends = [np.asarray(end, dtype=np.float64).reshape(-1) for end in bounds]
+    if any(end.size not in (1, outputs) for end in ends):
+        raise InvalidArgument(
+            f"bounds must hold one number or one per output ({outputs})."
+        )
+    low, high = (np.broadcast_to(end, (outputs,)).tolist() for end in ends)
+    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]

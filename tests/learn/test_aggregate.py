@@ -1,0 +1,89 @@
+"""Subsample and aggregate: one row, one block, whatever the estimator does."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression as Plain
+
+from hush.errors import InvalidArgument
+from hush.learn import SubsampleAggregate
+from hush.ledger import Budget, Ledger
+from hush.noise import Seeded
+
+
+def median(x, y):
+    return np.median(x)
+
+
+def nasty(x, y):
+    """Raise, warn, return the wrong shape, NaN or infinity: whatever the data say."""
+    first = int(x[0, 0])
+    x[:] = -1  # an attempt to reach other blocks
+    if first == 0:
+        raise RuntimeError(first)
+    return {1: np.nan, 2: [1, 2], 3: np.inf, 4: "a", 5: np.float64(1) / 0}.get(first, 7)
+
+
+@pytest.mark.parametrize("statistic", [median, nasty], ids=["median", "nasty"])
+def test_n8_t2_one_row_changes_one_block(statistic):
+    rng = np.random.default_rng(0)
+    mechanism = SubsampleAggregate(statistic, bounds=(0, 10), blocks=7).plan(50, 1)
+    for _ in range(30):
+        x = rng.integers(0, 8, (50, 1)).astype(float)
+        row = int(rng.integers(50))
+        other = x.copy()
+        other[row] = rng.integers(0, 8)
+        one, two = (mechanism.of_blocks((each, each[:, 0])) for each in (x, other))
+        changed = np.flatnonzero((one != two).any(axis=1))
+        assert set(changed) <= {row % 7}
+        assert not np.isnan(one).any()
+    assert mechanism.curve().epsilon_at(0) <= 1
+
+
+def test_n8_a1_coefficients_of_any_estimator():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1, 1, (60_000, 2))
+    y = x @ [2.0, -1.0] + 0.5 + 0.1 * rng.normal(size=60_000)
+    seen = []
+    model = SubsampleAggregate(
+        Plain(),
+        epsilon=3.0,
+        bounds=(-5, 5),
+        blocks=400,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    model.fit(x, y, source=Seeded(3))
+    assert model.coef_ == pytest.approx([2, -1], abs=0.1)
+    assert model.predict(x[:3]) == pytest.approx(y[:3], abs=0.6)
+    assert seen == [(i, 400) for i in range(1, 401)]
+    assert model.curve_.epsilon_at(0) <= 3
+
+
+def test_the_budget_is_shared_by_the_coordinates():
+    for outputs in (1, 3, 7):
+        model = SubsampleAggregate(median, bounds=(0, 1), outputs=outputs)
+        curve = model.plan(10_000, 1).curve()
+        assert 0.99 <= curve.epsilon_at(0) <= 1
+
+
+def test_blocks_are_chosen_from_public_numbers():
+    plan = SubsampleAggregate(median, bounds=(0, 1)).plan
+    assert plan(10**6, 1).blocks == 1000
+    assert plan(2000, 1).blocks == 100
+    assert plan(5, 1).blocks == 1
+
+
+def test_a_ledger_is_charged():
+    x = np.arange(3000.0)[:, None] % 10
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=2))
+    model = clone(SubsampleAggregate(median, bounds=(0, 10)))
+    model.fit(x, x[:, 0], ledger=ledger)
+    assert 0.99 < ledger.remaining().epsilon <= 1.01
+    assert 0 <= model.value_[0] <= 10
+
+
+def test_bounds_are_needed():
+    with pytest.raises(InvalidArgument, match="bounds"):
+        SubsampleAggregate(median).plan(100, 1)
+    with pytest.raises(InvalidArgument, match="one per output"):
+        SubsampleAggregate(median, bounds=([0, 0], 1)).plan(100, 1)

@@ -217,10 +217,12 @@ class Box(Rows):
         rows[bad] = 0.0
         half = self._half
         with np.errstate(all="ignore"):
-            rows = np.clip(rows, self.lower, self.upper) - self._middle
-            # A column without width says nothing, whatever it holds.
-            rows = np.divide(rows, half, out=np.zeros_like(rows), where=half > 0)
-        return self._finish(np.clip(rows, -1, 1), bad, 1.0)
+            np.clip(rows, self.lower, self.upper, out=rows)
+            rows -= self._middle
+            # A column without width says nothing, whatever it holds: it is zero.
+            rows /= np.where(half > 0, half, np.inf)
+            np.clip(rows, -1, 1, out=rows)
+        return self._finish(rows, bad, 1.0)
 
     def unmap(self, theta: Floats) -> tuple[Floats, float]:
         """Return coefficients of the columns as the user gives them."""

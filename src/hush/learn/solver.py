@@ -6,7 +6,7 @@ never gives up, because giving up would depend on the data.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any, final
 
@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 _UNIT = 2.0**-53
 _BLOCK = 256  # rows that one float sum may hold; the blocks are summed exactly
 _DIGITS = 60
+_MANY = 8192  # rows from which a part of them is a good place to start
 
 
 @final
@@ -100,22 +101,49 @@ def minimize(objective: Objective, tolerance: float) -> Any:
 
 
 def _newton(objective: Objective, tolerance: float) -> Floats:
-    theta: Floats = np.zeros(objective.rows.shape[1])
-    gradient = objective.gradient(theta)
-    for _ in range(100):
+    """Return Newton's answer in floats; no promise, the certificate decides.
+
+    A Hessian is kept as long as each step with it shrinks the gradient tenfold.
+    """
+    theta = _start(objective, tolerance)
+    gradient, factor = objective.gradient(theta), None
+    for _ in range(200):
         size = float(np.linalg.norm(gradient))
         if size <= tolerance / 8:
             break
-        step = linalg.cho_solve(_factor(objective.hessian(theta)), gradient)
+        fresh = factor is None
+        factor = _factor(objective.hessian(theta)) if fresh else factor
+        step, share = linalg.cho_solve(factor, gradient), 1.0
         after = objective.gradient(theta - step)
-        share = 1.0
-        if float(np.linalg.norm(after)) > size / 2:  # far away, or at the floor
+        shrunk = float(np.linalg.norm(after)) / size
+        if shrunk > 0.5:  # far away, or at the floor of floats
+            factor = None
+            if not fresh:
+                continue
             share = _share(objective, theta, step, float(gradient @ step))
             if share == 0:
                 break
             after = objective.gradient(theta - share * step)
+        elif shrunk > 0.1:
+            factor = None
         theta, gradient = theta - share * step, after
     return theta
+
+
+def _start(objective: Objective, tolerance: float) -> Floats:
+    """Return the minimum for every 16th row of many, or zero for few."""
+    n, d = objective.rows.shape
+    if n < _MANY:
+        return np.zeros(d)
+    part = n / len(objective.rows[::16])
+    fewer = replace(
+        objective,
+        rows=np.ascontiguousarray(objective.rows[::16]),
+        targets=objective.targets[::16],
+        penalty=objective.penalty / part,
+        linear=objective.linear / part,
+    )
+    return _newton(fewer, 1e-3 * fewer.loss.slope_bound * fewer.length + tolerance)
 
 
 def _factor(hessian: Floats) -> Any:

@@ -1,0 +1,84 @@
+"""Every learner against the auditor, and a sabotaged twin that it must convict."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hush.audit import Verdict, audit
+from hush.learn import (
+    HuberSVM,
+    LinearRegression,
+    LogisticRegression,
+    SelectModel,
+    SubsampleAggregate,
+)
+from hush.learn.perturbation import KNormNoise
+from hush.noise import Seeded
+from hush.privacy import Pure
+
+pytestmark = [pytest.mark.slow, pytest.mark.statistical]
+LEVEL = 1 - 1e-9  # false alarms of each audit
+
+
+def mean(x, y):
+    return float(np.mean(y))
+
+
+MODELS = {
+    "logistic, ball": LogisticRegression(1.0, norm=1.0),
+    "logistic, long rows": LogisticRegression(1.0, norm=100.0, fit_intercept=False),
+    "logistic, box": LogisticRegression(1.0, bounds=(-1, 1)),
+    "logistic, gaussian": LogisticRegression(1.0, bounds=(-1, 1), delta=1e-5),
+    "svm": HuberSVM(1.0, bounds=(-1, 1)),
+    "log-cosh": LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
+    "moments": LinearRegression(
+        1.0, bounds=(-1, 1), y_bounds=(0, 1), method="statistics"
+    ),
+    "subset": SelectModel(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
+    "blocks": SubsampleAggregate(mean, bounds=(0, 1), blocks=5),
+}
+
+
+def pair(size=6, scale=1.0):
+    """Two data sets whose last rows pull in opposite directions."""
+    x = np.zeros((size, 1))
+    y = np.array([0, 1] * (size // 2))
+    one, two = x.copy(), x.copy()
+    one[-1], two[-1] = scale, -scale
+    labels = y.copy()
+    labels[-1] = 1
+    return (one, labels), (two, labels)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_learner_is_convicted(name):
+    mechanism = MODELS[name].plan(6, 1)
+    data, neighbor = pair(scale=100.0 if "long" in name else 1.0)
+    found = audit(
+        mechanism,
+        data,
+        neighbor,
+        claim=mechanism.curve(),
+        samples=3000,
+        level=LEVEL,
+        source=Seeded(1),
+    )
+    assert found.verdict is not Verdict.VIOLATED
+
+
+def test_a_learner_with_a_tenth_of_its_noise_is_convicted():
+    mechanism = LogisticRegression(1.0, norm=1.0, fit_intercept=False).plan(6, 1)
+    scale = mechanism.perturbation.scale / 10
+    weak = replace(mechanism, perturbation=KNormNoise(scale))
+    data, neighbor = pair()
+    found = audit(
+        weak,
+        data,
+        neighbor,
+        claim=Pure(1.0),
+        samples=6000,
+        level=LEVEL,
+        source=Seeded(1),
+    )
+    assert found.verdict is Verdict.VIOLATED

@@ -130,17 +130,19 @@ class LinearRegression(RegressorMixin, Model):  # type: ignore[misc]
 def least_squares(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
     """Return ridge coefficients from noisy moments, and their covariance.
 
-    The ridge is the noise on the moments' matrix, about √p·std in spectral norm; lost
-    eigenvalues count as zero, so the solution always exists. The covariance counts the
-    noise on the normal equations and the residuals, to first order; no bias.
+    The ridge is 2√p·std, the spectral norm of a large symmetric matrix of such noise;
+    lost eigenvalues count as zero, so the solution always exists. The covariance counts
+    noise and residuals to first order, and the ridge's pull by an estimate of it.
     """
     inner, cross, square = gram[:-1, :-1], gram[:-1, -1], gram[-1, -1]
     values, vectors = np.linalg.eigh(inner)
     kept = np.maximum(values, 0.0)
-    inverse = (vectors / (kept + mechanism.std * math.sqrt(len(cross)))) @ vectors.T
+    ridge = 2 * math.sqrt(len(cross)) * mechanism.std
+    inverse = (vectors / (kept + ridge)) @ vectors.T
     theta = inverse @ cross
     rest = square - 2 * theta @ cross + theta @ ((vectors * kept) @ vectors.T) @ theta
     residual = min(max(float(rest) / mechanism.size, 0.0), 4.0)
     noise = mechanism.std**2 * (1 + float(theta @ theta))
     middle = residual * (vectors * kept) @ vectors.T + noise * np.eye(len(cross))
+    middle += ridge**2 * np.outer(theta, theta)
     return theta, inverse @ middle @ inverse

@@ -73,6 +73,33 @@ def test_a_curvature_linear_in_the_norm_is_caught_by_the_exact_loss():
     assert loss > 2
 
 
+@pytest.mark.parametrize("shape", ["ball", "box"])
+def test_the_exact_loss_in_a_plane_is_within_the_claim(shape):
+    rng = np.random.default_rng(7)
+    ball = shape == "ball"
+    rows = Ball(1.0, intercept=False) if ball else Box.of((-1, 1), 2, intercept=False)
+    m = ObjectivePerturbation.plan(
+        1.0, loss=Logistic(), rows=rows, targets=CLASSES, size=3, columns=2
+    )
+    order, scale = rows.noise_norm, m.perturbation.scale
+    theta = rng.normal(size=(4000, 2)) * np.geomspace(1e-3, 300, 4000)[:, None]
+
+    def log_p(x, y):
+        b = gradient(logistic_slope, x, y, m.penalty, theta)
+        c = logistic_curvature(theta @ x.T, y)
+        h = np.einsum("nk,ki,kj->nij", c, x, x) + m.penalty * np.eye(2)
+        return -np.linalg.norm(b, ord=order, axis=1) / scale + np.log(np.linalg.det(h))
+
+    worst = 0.0
+    for _ in range(150):
+        x = rng.normal(size=(4, 2)) * rng.choice([0.0, 1.0, 9.0], (4, 1))
+        x = x / np.maximum(np.linalg.norm(x, ord=order, axis=1, keepdims=True), 1)
+        y = rng.choice([-1.0, 1.0], 4)
+        one, two = log_p(x[[0, 1, 2]], y[[0, 1, 2]]), log_p(x[[0, 1, 3]], y[[0, 1, 3]])
+        worst = max(worst, float(np.abs(one - two).max()))
+    assert 0.3 < worst <= m.curve().epsilon_at(0)
+
+
 def test_a_curve_knows_every_part_of_its_cost():
     m = line(2.0, 1.0, size=50)
     length = 2 * (1 + 2.0**-40)

@@ -106,7 +106,8 @@ def _newton(objective: Objective, tolerance: float) -> Floats:
     A Hessian is kept as long as each step with it shrinks the gradient tenfold.
     """
     theta = _start(objective, tolerance)
-    gradient, factor = objective.gradient(theta), None
+    gradient = objective.gradient(theta)
+    factor: Any = None
     for _ in range(200):
         size = float(np.linalg.norm(gradient))
         if size <= tolerance / 8:

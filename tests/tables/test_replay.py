@@ -58,14 +58,19 @@ TYPES = {
 def arrow(columns):
     return pyarrow.table(
         {
-            name: pyarrow.array(
-                [None if v is None else v for v in columns[name]],
-                kind,
-                from_pandas=False,
-            )
+            name: pyarrow.array([_fit(v, kind) for v in columns[name]], kind)
             for name, kind in TYPES.items()
         }
     )
+
+
+def _fit(value, kind):
+    """What a typed column can hold: a strange number in a whole column is NULL."""
+    if kind == pyarrow.int64() and isinstance(value, float):
+        return int(value) if value == value and abs(value) < 2**63 else None
+    if kind == pyarrow.string() and value is not None:
+        return str(value)
+    return value
 
 
 AGGREGATES = {

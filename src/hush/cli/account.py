@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def _above(value: float) -> str:
     """Return an upper bound in twelve digits, rounded up."""
-    return f"{Context(prec=12, rounding=ROUND_CEILING).create_decimal(Decimal(value)):f}"
+    return (
+        f"{Context(prec=12, rounding=ROUND_CEILING).create_decimal(Decimal(value)):f}"
+    )
 
 
 def _below(value: float) -> str:
@@ -79,8 +81,8 @@ def _calibrated(
     )
     reached = curves.sgd(sigma, rate, steps)
     out.show(
-        f"sigma {_above(sigma)} is the least noise multiplier for epsilon {epsilon:g} at "
-        f"delta {delta:g}."
+        f"sigma {_above(sigma)} is the least noise multiplier for epsilon "
+        f"{epsilon:g} at delta {delta:g}."
     )
     upper, lower = reached.epsilon_at(delta), reached.epsilon_at_lower(delta)
     out.show(f"With it epsilon is between {_below(lower)} and {_above(upper)}.")

@@ -43,7 +43,11 @@ def _table(rows: list[dict[str, Any]], last: int) -> Table:
         made.add_column(name, justify="right" if name == "entry" else "left")
     for each in rows[-last:]:
         made.add_row(
-            str(each["entry"]), each["at"][:19], each["state"], each["cost"], each["key"]
+            str(each["entry"]),
+            each["at"][:19],
+            each["state"],
+            each["cost"],
+            each["key"],
         )
     return made
 

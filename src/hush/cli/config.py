@@ -104,7 +104,7 @@ class Config:
         import hush
 
         _ = self.types  # what the schema alone can refuse
-        more = {"types": self.declared} if self.declared else {}
+        more: dict[str, Any] = {"types": self.declared} if self.declared else {}
         try:
             return hush.open(
                 self.source,

@@ -20,26 +20,29 @@ _HEAD = """\
 
 [data]
 source = {path}
-name = {quoted}            # what SQL calls it, after FROM
-unit = {unit}              # {mark}the column that tells people apart; "row" if every row is
-                           # another person
-rows = 10                  # one person counts for at most so many rows in any answer
-neighbors = "add-remove"   # or "replace-one", if the number of people is public
+name = {quoted}
+# {mark}The column that tells people apart; "row" if every row is another person.
+unit = {unit}
+# One person counts for at most so many rows in any answer.
+rows = 10
+# "add-remove", or "replace-one" if the number of people is public.
+neighbors = "add-remove"
 
-[budget]                   # all that may ever be learned; it can only be raised later
+# All that may ever be learned. It can be raised later, never lowered.
+[budget]
 epsilon = {epsilon!r}
-delta = {delta!r}              # spent only by queries that ask for it with -d
+# Spent only by queries that ask for it with -d.
+delta = {delta!r}
 
 [ledger]
 url = "sqlite:///{stem}.budget.db"
 
 # What is publicly known of the columns. Never look it up in this data: take it from a
-# form, a law, a manual. bounds clamp sums and means; keys are the groups of GROUP BY.
+# form, a law, a manual. SUM, AVG and quantiles need bounds; GROUP BY needs keys, or
+# keys = "private" and a -d.
 """
-_NUMBER = """# bounds = [0, 100]        # <-- public, for SUM, AVG and quantiles
-"""
-_KEYS = """# keys = ["a", "b"]        # <-- public, for GROUP BY; or "private" (needs -d)
-"""
+_NUMBER = "# bounds = [0, 100]  # <--\n"
+_KEYS = '# keys = ["a", "b"]  # <--\n'
 
 
 def _quoted(text: str) -> str:
@@ -61,9 +64,7 @@ def _column(name: str, type_: str, *, untyped: bool) -> str:
     kind = _kind(type_)
     lines = [f"\n[columns.{_quoted(name)}]\n"]
     if untyped:
-        lines.append(
-            'type = "text"              # <-- number, text, date or boolean\n'
-        )
+        lines.append('type = "text"              # <-- number, text, date or boolean\n')
     else:
         lines.append(f'type = "{kind}"\n')
     if untyped or kind == "number":

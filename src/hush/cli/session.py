@@ -119,9 +119,7 @@ def plain(value: Any) -> Any:
 
 
 @contextmanager
-def session(
-    command: str, as_json: bool, quiet: bool, debug: bool
-) -> Iterator[Session]:
+def session(command: str, as_json: bool, quiet: bool, debug: bool) -> Iterator[Session]:
     """Run a command; whatever it raises becomes a line and an exit code."""
     running = Session(command, as_json, quiet)
     try:

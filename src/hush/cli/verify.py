@@ -11,7 +11,8 @@ from hush.cli.session import Debug, Json, Quiet, session
 
 def verify(
     ledger: Annotated[
-        str, typer.Argument(help="The ledger: a file, or an address such as sqlite:///…")
+        str,
+        typer.Argument(help="The ledger: a file, or an address such as sqlite:///…"),
     ],
     rehearsal: Annotated[
         bool, typer.Option("--rehearsal", help="The ledger is a rehearsal.")

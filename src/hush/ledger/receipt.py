@@ -67,7 +67,9 @@ class Receipt:
         return cls(**{**values, "cost": cost})
 
 
-def spent(content: Mapping[str, Any]) -> dict[str, tuple[str, tuple[Fraction, Fraction]]]:
+def spent(
+    content: Mapping[str, Any],
+) -> dict[str, tuple[str, tuple[Fraction, Fraction]]]:
     """Return what each account paid by the body of a charge: its notion and amounts."""
     found = {}
     for name, units in content["costs"].items():

@@ -58,7 +58,9 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
     notion = accounts[chosen].notion
     amounts = left(ledger, chosen)
     axes = new(axes)
-    axes.step(range(len(amounts)), amounts, where="post", color=COLORS[0], linewidth=1.8)
+    axes.step(
+        range(len(amounts)), amounts, where="post", color=COLORS[0], linewidth=1.8
+    )
     axes.fill_between(
         range(len(amounts)), amounts, step="post", color=COLORS[0], alpha=0.12
     )

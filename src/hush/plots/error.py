@@ -44,7 +44,9 @@ def error(
     lines: dict[str, list[float]] = {}
     for each in asked:
         for epsilon in grid:
-            for name, width in _errors(each, float(epsilon), delta, level, more).items():
+            for name, width in _errors(
+                each, float(epsilon), delta, level, more
+            ).items():
                 lines.setdefault(name, []).append(width)
     if not lines:
         raise InvalidArgument("nothing of this has an interval to draw.")

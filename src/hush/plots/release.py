@@ -28,8 +28,10 @@ def release(
     if hasattr(found, "to_dict"):
         return _answer(found, name, level, axes)
     values = found.values
-    if isinstance(values, tuple) or isinstance(values, dict):
-        raise InvalidArgument("this release holds several answers; draw them one by one.")
+    if isinstance(values, (tuple, dict)):
+        raise InvalidArgument(
+            "this release holds several answers; draw them one by one."
+        )
     numbers = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
     low, high = (np.atleast_1d(each).ravel() for each in found.interval(level))
     labels = [""] if numbers.size == 1 else [str(i) for i in range(numbers.size)]

@@ -15,7 +15,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def new(axes: Any = None, *, wide: float = 5.6, high: float = 3.8) -> Any:
-    """Return the axes to draw on, quiet; new ones without a window if none are given."""
+    """Return the axes to draw on, quiet; new ones without a window if none given."""
     if axes is None:
         try:
             from matplotlib.figure import Figure

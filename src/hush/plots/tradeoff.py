@@ -8,7 +8,9 @@ import numpy as np
 from hush.plots.style import FAINT, labelled, legend, new, strokes
 
 
-def tradeoff(*curves: Any, labels: Iterable[str] | None = None, axes: Any = None) -> Any:
+def tradeoff(
+    *curves: Any, labels: Iterable[str] | None = None, axes: Any = None
+) -> Any:
     """Draw the least type II error against the type I error; return the axes.
 
     The closer to the dotted line, the less any test can tell.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hush import checks
+from hush.markup import facts, if_known
 from hush.privacy import duality
 from hush.privacy.atoms import Atoms, above, below
 from hush.privacy.rounding import Floats, down, numbers, scalar, up
@@ -281,6 +282,23 @@ class Curve(ABC):
     def add(self) -> "Side":
         """The guarantee of a person who is not in the data, against joining."""
         return Side(self, Direction.ADD)
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """Draw the tradeoff between the errors of any test; return the axes."""
+        from hush import plots
+
+        return plots.tradeoff(self, axes=axes)
+
+    def _repr_html_(self) -> str:
+        rows = [(f"ε at δ = {d:g}", d) for d in (1e-5, 1e-9)]
+        shown = [
+            (name, if_known(lambda d=d: self.epsilon_at(d), "{:.6g}".format))  # type: ignore[misc]
+            for name, d in rows
+        ]
+        delta = if_known(lambda: self.delta_at(1.0), "{:.4g}".format)
+        power = if_known(lambda: self.power_at(0.05), "{:.1%}".format)
+        shown += [("δ at ε = 1", delta), ("found, at 5% false alarms", f"≤ {power}")]
+        return facts(repr(self), shown)
 
     def to_json(self) -> str:
         """Return the curve as JSON text.

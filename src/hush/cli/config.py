@@ -1,8 +1,9 @@
 """`hush.toml`: what may be asked of which data, by whom it is paid."""
 
+import inspect
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -84,6 +85,11 @@ class Config:
             )
         if self.unit == "row" and "row" not in self.types:
             return None
+        if self.unit not in self.types:
+            raise InvalidArgument(
+                f"unit {self.unit!r} is not a column; the columns are "
+                f"{', '.join(self.types)}."
+            )
         return self.unit
 
     @property
@@ -101,27 +107,41 @@ class Config:
 
     def opened(self, ledger: Ledger) -> "Dataset":
         """Open the data; nothing of a reader's own error is shown."""
-        import hush
-
-        _ = self.types  # what the schema alone can refuse
-        more: dict[str, Any] = {"types": self.declared} if self.declared else {}
+        person, untyped = self.person, schema.untyped(self.source)
+        refused = InvalidArgument(
+            f"source {self.source!r} cannot be read. Check that it is whole, that every "
+            f"line has the columns of its header, and that {self.path.name} names their "
+            "types."
+        )
         try:
-            return hush.open(
-                self.source,
-                unit=self.person,
-                ledger=ledger,
-                neighbors=self.neighbors,
-                rows=self.rows,
-                name=self.name,
-                **more,
-            )
-        except (InvalidArgument, OSError):
+            found = self._open(person, ledger)
+        except OSError:
+            raise
+        except InvalidArgument:
+            if untyped:  # what it says may come from a line taken for a header
+                raise refused from None
             raise
         except Exception:
-            raise InvalidArgument(
-                f"source {self.source!r} cannot be read. Check that it is whole, and "
-                "that its columns have the types that hush.toml says."
-            ) from None
+            raise refused from None
+        if untyped and not set(found.table.columns) <= set(self.types):
+            raise refused
+        return replace(found, name=self.name)
+
+    def _open(self, person: str | None, ledger: Ledger) -> "Dataset":
+        import hush
+
+        more: dict[str, Any] = {}
+        if self.declared and "types" in inspect.signature(hush.open).parameters:
+            more["types"] = self.declared
+        return hush.open(
+            self.source,
+            unit=person,
+            ledger=ledger,
+            neighbors=self.neighbors,
+            rows=self.rows,
+            name=self.name,
+            **more,
+        )
 
     def unread(self) -> "Dataset":
         """Return the data set without its data: for plans, which need none."""

@@ -64,12 +64,14 @@ def _column(name: str, type_: str, *, untyped: bool) -> str:
     kind = _kind(type_)
     lines = [f"\n[columns.{_quoted(name)}]\n"]
     if untyped:
-        lines.append('type = "text"              # <-- number, text, date or boolean\n')
+        lines.append('type = "text"  # <-- number, text, date or boolean\n')
     else:
         lines.append(f'type = "{kind}"\n')
     if untyped or kind == "number":
         lines.append(_NUMBER)
-    if untyped or kind != "number":
+    if "int" in type_:
+        lines.append(_KEYS.replace('"a", "b"', "1, 2"))
+    elif untyped or kind != "number":
         lines.append(_KEYS)
     return "".join(lines)
 

@@ -11,6 +11,7 @@ from hush.ledger import Ledger, Remaining
 if TYPE_CHECKING:
     from hush.cli.config import Config
 
+WAIT = 60.0  # seconds to wait for a program that holds the file
 _SQLITE = "sqlite:///"
 
 
@@ -35,7 +36,7 @@ def present(url: str) -> bool:
     )
     link = f"{path.resolve().as_uri()}?mode=ro"
     try:
-        with contextlib.closing(sqlite3.connect(link, uri=True, timeout=60)) as file:
+        with contextlib.closing(sqlite3.connect(link, uri=True, timeout=WAIT)) as file:
             rows = file.execute("SELECT name FROM sqlite_master").fetchall()
     except sqlite3.OperationalError as problem:
         name = getattr(problem, "sqlite_errorname", type(problem).__name__)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from hush import checks
 from hush.cli import config, ledgers
 from hush.cli.asking import FOUND, Delta, Epsilon, Level, Sql, Where, asked, planned
 from hush.cli.session import Debug, Json, Quiet, plain, session
@@ -64,6 +65,7 @@ def query(
     Example: hush query "SELECT region, COUNT(*) AS n FROM trips GROUP BY region" -e 0.5
     """
     with session("query", as_json, quiet, debug) as out:
+        checks.real("level", level, above=0, below=1)  # before anything is paid
         about = config.read(where)
         planned(about, text, epsilon, delta)  # refused before anything is opened
         with ledgers.paying(about) as ledger, out.working("asking the data …"):

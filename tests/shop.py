@@ -88,7 +88,7 @@ def table():
     return pyarrow.table(
         {
             "driver": [i % 1000 for i in range(count - 1)] + [SECRET],
-            "borough": (["Bronx", "Kings", "Queens", "Kings"] * 1000)[:-1] + [CANARY],
+            "borough": [*(["Bronx", "Kings", "Queens", "Kings"] * 1000)[:-1], CANARY],
             "fare": [float(i % 50) for i in range(count - 1)] + [float(SECRET)],
             "zone": [i % 7 for i in range(count - 1)] + [SECRET],
         }

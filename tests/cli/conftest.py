@@ -1,6 +1,7 @@
 """A folder with a table about drivers and a hush.toml that is filled in."""
 
 import pytest
+
 from shop import TOML, Shop, table
 
 

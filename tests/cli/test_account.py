@@ -73,4 +73,5 @@ def test_the_printed_bounds_are_rounded_outwards(shop):
 )
 def test_bad_input_is_refused(shop, arguments, words):
     done = shop.run("account", *arguments)
-    assert done.exit_code == 1 and words in done.stderr, done.output
+    assert done.exit_code == 1, done.output
+    assert words in done.stderr

@@ -7,7 +7,8 @@ def test_a_false_claim_is_refuted_and_a_true_one_is_not(shop):
     # At level 0.999999999 a true claim is refuted with probability below 1e-9.
     sure = ("--samples", 4000, "--level", 0.999999999)
     false = shop.json("audit", "Laplace(scale=1.0)", "-e", 0.3, *sure, code=6)
-    assert false["audit"] == "violated" and false["epsilon_lower"] > 0.3
+    assert false["audit"] == "violated"
+    assert false["epsilon_lower"] > 0.3
     own = shop.json("audit", "Laplace(scale=1.0)", *sure)
     assert own["audit"] == "not refuted"
     assert (
@@ -45,7 +46,8 @@ def test_an_audit_can_be_drawn(shop):
 )
 def test_bad_input_is_refused(shop, arguments, words):
     done = shop.run("audit", *arguments)
-    assert done.exit_code == 1 and words in done.stderr, done.output
+    assert done.exit_code == 1, done.output
+    assert words in done.stderr
 
 
 def test_reconstruction_succeeds_on_exact_answers_and_fails_on_private_ones(shop):

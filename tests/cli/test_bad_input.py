@@ -3,16 +3,17 @@
 import sqlite3
 
 import pytest
-from shop import BY, CANARY, COUNT, SECRET, TOML
 
 from hush.cli.codes import MEANING, Code, code_of
 from hush.errors import HushError
+from shop import BY, CANARY, COUNT, SECRET, TOML
 
 
 def quiet(done) -> str:
     """Return the one line of a failure that shows nothing it should not."""
     text = done.stderr
-    assert text.startswith("hush: ") and 1 <= text.count("\n") <= 2, text
+    assert text.startswith("hush: "), text
+    assert 1 <= text.count("\n") <= 2, text
     for word in ("Traceback", "duckdb", "Error:", "ibis", CANARY, str(SECRET)):
         assert word not in text
     return text
@@ -75,9 +76,11 @@ def test_a_bad_query_is_refused_and_nothing_is_charged(shop, name):
     given = ("-e", "0.5", *options)
     done = shop.run("query", text, *given)
     assert done.exit_code == code, done.output
-    assert words in quiet(done) and done.stdout == ""
+    assert words in quiet(done)
+    assert done.stdout == ""
     shown = shop.json("query", text, *given, code=code)["error"]
-    assert shown["exit"] == code and words in shown["message"]
+    assert shown["exit"] == code
+    assert words in shown["message"]
     (shop.folder / "hush.toml").write_text(TOML)
     assert shop.spent() == 0
 
@@ -91,7 +94,8 @@ def test_usage_errors_are_told_apart(shop):
 def test_a_spent_budget_through_the_real_entry_point(shop):
     assert shop.run("query", COUNT, "-e", 2).exit_code == 0
     done = shop.really("query", COUNT, "-e", 0.1)
-    assert done.returncode == 3 and done.stdout == ""
+    assert done.returncode == 3
+    assert done.stdout == ""
     assert "needs epsilon 0.1" in quiet(done)
     assert shop.spent() == 2
 
@@ -120,7 +124,8 @@ def test_a_locked_ledger_is_waited_for_and_then_told(shop, monkeypatch):
     try:
         holder.execute("BEGIN EXCLUSIVE")
         done = shop.run("query", COUNT, "-e", 0.5)
-        assert done.exit_code == 4 and done.stdout == ""
+        assert done.exit_code == 4
+        assert done.stdout == ""
         assert "SQLITE_BUSY" in quiet(done)
         assert shop.run("budget").exit_code == 4
         assert shop.run("verify", "trips.budget.db").exit_code == 4
@@ -149,12 +154,14 @@ def test_a_lost_anchor_is_told(shop):
     shop.json("query", COUNT, "-e", 0.5)
     (shop.folder / "trips.budget.db.anchor").unlink()
     done = shop.run("query", COUNT, "-e", 0.5)
-    assert done.exit_code == 4 and "anchor" in quiet(done)
+    assert done.exit_code == 4
+    assert "anchor" in quiet(done)
 
 
 def test_verify_does_not_make_a_ledger(shop):
     done = shop.run("verify", "none.db")
-    assert done.exit_code == 4 and "there is no ledger" in quiet(done)
+    assert done.exit_code == 4
+    assert "there is no ledger" in quiet(done)
     assert not (shop.folder / "none.db").exists()
 
 
@@ -167,7 +174,8 @@ def test_a_failed_draw_keeps_its_charge_and_says_nothing(shop, monkeypatch):
     monkeypatch.setattr(Fetched, "__getitem__", broken)
     done = shop.run("query", COUNT, "-e", 0.5, "--key", "k", "--debug")
     assert done.exit_code == 5
-    assert CANARY not in done.output and "its charge" in done.stderr
+    assert CANARY not in done.output
+    assert "its charge" in done.stderr
     assert shop.spent() == 0.5
 
 
@@ -179,9 +187,11 @@ def test_an_internal_error_shows_no_text_of_its_own(shop, monkeypatch):
 
     monkeypatch.setattr(query, "planned", broken)
     done = shop.run("query", COUNT, "-e", 0.5)
-    assert done.exit_code == 70 and "RuntimeError" in quiet(done)
+    assert done.exit_code == 70
+    assert "RuntimeError" in quiet(done)
     done = shop.run("query", COUNT, "-e", 0.5, "--debug")
-    assert "in broken" in done.stderr and CANARY not in done.output
+    assert "in broken" in done.stderr
+    assert CANARY not in done.output
 
 
 def test_an_interrupt_ends_with_its_own_code(shop, monkeypatch):

@@ -9,6 +9,7 @@ import tempfile
 import pyarrow
 import pytest
 from pyarrow import csv, parquet
+
 from shop import BY, CANARY, COUNT, SECRET, table
 
 TOTAL = 12345678917

@@ -4,23 +4,24 @@ import tomllib
 
 import pyarrow
 import pytest
-from shop import CANARY, SECRET
 from pyarrow import csv, parquet
+
+from shop import CANARY, SECRET
 
 
 def test_a_first_session_from_a_file_to_a_table(shop):
     (shop.folder / "hush.toml").unlink()
     assert shop.run("init", "trips.parquet", "--unit", "driver").exit_code == 0
     text = (shop.folder / "hush.toml").read_text()
-    assert "<--" in text and "no value was read" in text
+    assert "<--" in text
+    assert "no value was read" in text
     shop.edit('# keys = ["a", "b"]  # <--', 'keys = ["Bronx", "Kings"]')
     done = shop.run(
         "query", "SELECT borough, COUNT(*) AS n FROM trips GROUP BY borough", "-e", 0.5
     )
     assert done.exit_code == 0, done.output
-    assert (
-        "Bronx" in done.stdout and "Left: dataset 'trips': epsilon 0.5" in done.stdout
-    )
+    assert "Bronx" in done.stdout
+    assert "Left: dataset 'trips': epsilon 0.5" in done.stdout
 
 
 def test_what_it_writes_is_toml_with_every_column(shop):
@@ -63,7 +64,8 @@ def test_a_csv_file_without_a_header_is_refused_and_its_line_not_shown(shop, fir
     assert done.exit_code == 1
     assert "has no header" in done.stderr
     assert not (shop.folder / "csv.toml").exists()
-    assert CANARY not in done.output and str(SECRET) not in done.output
+    assert CANARY not in done.output
+    assert str(SECRET) not in done.output
 
 
 def test_names_that_need_quotes_come_back_as_they_are(shop):
@@ -79,7 +81,8 @@ def test_names_that_need_quotes_come_back_as_they_are(shop):
 def test_a_file_is_not_replaced_unasked(shop):
     before = (shop.folder / "hush.toml").read_text()
     done = shop.run("init", "trips.parquet")
-    assert done.exit_code == 1 and "--force" in done.stderr
+    assert done.exit_code == 1
+    assert "--force" in done.stderr
     assert (shop.folder / "hush.toml").read_text() == before
 
 
@@ -108,5 +111,6 @@ def test_bad_input_is_refused_in_one_line(shop, arguments, words):
     (shop.folder / "t.json").write_text("{}")
     done = shop.run("init", *arguments, "-o", "new.toml")
     assert done.exit_code == 1, done.output
-    assert words in done.stderr and done.stderr.count("\n") == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
     assert not (shop.folder / "new.toml").exists()

@@ -3,6 +3,7 @@
 import builtins
 
 import pytest
+
 from shop import BY, COUNT
 
 PICTURES = {
@@ -44,7 +45,8 @@ def test_a_picture_of_errors_costs_nothing(shop):
 )
 def test_bad_input_is_refused(shop, arguments, code, words):
     done = shop.run("plot", *arguments)
-    assert done.exit_code == code and words in done.stderr, done.output
+    assert done.exit_code == code, done.output
+    assert words in done.stderr
 
 
 def test_without_matplotlib_the_way_out_is_told(shop, monkeypatch):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from shop import BY, COUNT
 
 
@@ -95,14 +96,16 @@ def test_budget_lists_charges_and_what_is_left(shop):
     assert shown["accounts"][0]["spent"] == pytest.approx(sum(amounts))
     done = shop.run("budget", "--last", 1)
     assert "epsilon 1.25" in done.stdout
-    assert " b" in done.stdout and " a\n" not in done.stdout
+    assert " b" in done.stdout
+    assert " a\n" not in done.stdout
 
 
 def test_a_budget_can_be_raised_and_never_changed_silently(shop):
     shop.json("query", COUNT, "-e", 1)
     shop.edit("epsilon = 2.0", "epsilon = 3.0")
     done = shop.run("query", COUNT, "-e", 1)
-    assert done.exit_code == 1 and "hush budget --raise" in done.stderr
+    assert done.exit_code == 1
+    assert "hush budget --raise" in done.stderr
     assert shop.json("budget", "--raise")["accounts"][0]["limit"] == 3
     assert shop.run("query", COUNT, "-e", 1).exit_code == 0
     shop.edit("epsilon = 3.0", "epsilon = 2.5")
@@ -133,7 +136,8 @@ def test_verify_says_whole_or_names_the_entry(shop):
 
     shop.json("query", COUNT, "-e", 1)
     shown = shop.json("verify", "trips.budget.db")
-    assert shown["whole"] and shown["entries"] == 4
+    assert shown["whole"]
+    assert shown["entries"] == 4
     assert shop.json("verify", "sqlite:///trips.budget.db")["whole"]
     with sqlite3.connect(shop.folder / "trips.budget.db") as file:
         for (name,) in file.execute(
@@ -143,9 +147,11 @@ def test_verify_says_whole_or_names_the_entry(shop):
         file.execute("UPDATE hush_entry SET body = '{}' WHERE seq = 2")
     file.close()
     shown = shop.json("verify", "trips.budget.db", code=6)
-    assert shown["bad"] == 2 and "altered" in shown["reason"]
+    assert shown["bad"] == 2
+    assert "altered" in shown["reason"]
     done = shop.run("query", COUNT, "-e", 0.5)
-    assert done.exit_code == 4 and "not whole" in done.stderr
+    assert done.exit_code == 4
+    assert "not whole" in done.stderr
 
 
 def test_json_is_one_line_and_its_numbers_are_finite(shop):

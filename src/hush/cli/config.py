@@ -109,9 +109,9 @@ class Config:
         """Open the data; nothing of a reader's own error is shown."""
         person, untyped = self.person, schema.untyped(self.source)
         refused = InvalidArgument(
-            f"source {self.source!r} cannot be read. Check that it is whole, that every "
-            f"line has the columns of its header, and that {self.path.name} names their "
-            "types."
+            f"source {self.source!r} cannot be read. Check that it is whole, that "
+            "every line has the columns of its header, and that "
+            f"{self.path.name} names their types."
         )
         try:
             found = self._open(person, ledger)

@@ -22,16 +22,10 @@ def left(ledger: Any, account: str) -> list[float]:
         elif each.kind == "void":
             used -= held.pop(each.key, 0.0)
         elif each.kind == "grant" and each.accounts == account:
-            notion, power, grains = _grant(each.content)
-            limit = grains * 10.0**power
-            del notion
+            limit = each.content["limit"][0] * 10.0 ** each.content["powers"][0]
             if not found:
                 found.append(limit)
     return found
-
-
-def _grant(content: Any) -> tuple[str, int, int]:
-    return content["notion"], content["powers"][0], content["limit"][0]
 
 
 def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
@@ -58,17 +52,14 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
     notion = accounts[chosen].notion
     amounts = left(ledger, chosen)
     axes = new(axes)
-    axes.step(
-        range(len(amounts)), amounts, where="post", color=COLORS[0], linewidth=1.8
-    )
-    axes.fill_between(
-        range(len(amounts)), amounts, step="post", color=COLORS[0], alpha=0.12
-    )
-    axes.plot(len(amounts) - 1, amounts[-1], "o", color=COLORS[0], markersize=5)
+    # The last level goes on for half a step, until the next charge.
+    x, y = [*range(len(amounts)), len(amounts) - 0.5], [*amounts, amounts[-1]]
+    axes.step(x, y, where="post", color=COLORS[0], linewidth=1.8)
+    axes.fill_between(x, y, step="post", color=COLORS[0], alpha=0.12)
     axes.annotate(
         f"{amounts[-1]:.4g} left",
-        (len(amounts) - 1, amounts[-1]),
-        xytext=(-6, 7),
+        (x[-1], y[-1]),
+        xytext=(0, 5),
         textcoords="offset points",
         ha="right",
         fontsize=9,
@@ -78,6 +69,7 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
     axes.set(
         xlabel=f"charges to {chosen.replace(':', ' ', 1)}",
         ylabel=f"{'μ²' if notion == 'mu' else notion} left",
+        xlim=(0, x[-1]),
         ylim=(0, max(amounts) * 1.15),
     )
     axes.xaxis.get_major_locator().set_params(integer=True)

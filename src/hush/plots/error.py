@@ -52,7 +52,9 @@ def error(
         raise InvalidArgument("nothing of this has an interval to draw.")
     axes = new(axes)
     for (name, widths), stroke in zip(lines.items(), strokes(len(lines)), strict=True):
-        axes.loglog(grid, widths, label=name, **stroke)
+        # An error of zero has no place on this axis.
+        shown = np.where(np.asarray(widths) > 0, widths, np.nan)
+        axes.loglog(grid, shown, label=name, **stroke)
     what = next(iter(lines)) if len(lines) == 1 else "the answer"
     axes.set(xlabel="ε spent", ylabel=f"{what}: ± at {level:.0%}")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -36,7 +36,7 @@ def profile(
     epsilon = np.linspace(0, most, 161)
     for (label, curve), stroke in zip(shown.items(), strokes(len(shown)), strict=True):
         delta = np.asarray(curve.delta_at(epsilon), dtype=float)
-        delta[delta < least_delta / 10] = np.nan
+        delta = np.maximum(delta, least_delta / 10)  # zero has no place on this axis
         axes.semilogy(epsilon, delta, label=label, **stroke)
     axes.set(
         xlabel="ε",

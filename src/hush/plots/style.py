@@ -44,7 +44,7 @@ def quiet(axes: Any) -> Any:
 def strokes(count: int) -> Iterator[dict[str, Any]]:
     """Yield a colour and a dash for each of `count` lines."""
     for i in range(count):
-        color, dash = COLORS[i % len(COLORS)], DASHES[i // 2 % len(DASHES)]
+        color, dash = COLORS[i % len(COLORS)], DASHES[i % len(DASHES)]
         yield {"color": color, "linestyle": dash, "linewidth": 1.6}
 
 
@@ -69,8 +69,12 @@ def _short(text: str) -> str:
 
 def legend(axes: Any, shown: Mapping[str, Any], **more: Any) -> None:
     """Name the lines, where there is more than one."""
-    if len(shown) > 1:
-        axes.legend(frameon=False, fontsize=8.5, labelcolor=INK, **more)
+    if len(shown) < 2:
+        return
+    found = axes.legend(
+        fontsize=8.5, labelcolor=INK, edgecolor="none", framealpha=0.85, **more
+    )
+    found.set_zorder(5)
 
 
 def save(axes: Any, path: str | PathLike[str]) -> Path:

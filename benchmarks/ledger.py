@@ -2,7 +2,11 @@
 
 A release makes two durable commits: the charge and the answer. The yardstick is two
 bare commits of one small row, with the same store, settings and number of processes, in
-the same run. Prints a Markdown table: python benchmarks/ledger.py [FILE]
+the same run, each alone on a lock, as whoever adds up a budget must be. On PostgreSQL
+there is a second, harder one: two rows without any lock, one round trip each, whose
+flushes several processes may share. An SQLite ledger has its anchor, one more line in a
+second file per release; it is written, not synchronised: no third sync is counted.
+Prints a Markdown table: python benchmarks/ledger.py [FILE]
 """
 
 import argparse
@@ -91,6 +95,21 @@ def bare_postgres(url: str) -> Callable[[], None]:
     return twice
 
 
+def unlocked_postgres(url: str) -> Callable[[], None]:
+    """Two rows, one prepared statement and one round trip each, and no lock at all."""
+    import psycopg
+
+    bare_postgres(url)
+    cursor = psycopg.connect(url, autocommit=True).cursor()
+
+    def twice() -> None:
+        for _ in range(2):
+            row = ("x" * 500,)
+            cursor.execute("INSERT INTO bare (t) VALUES (%s)", row, prepare=True)
+
+    return twice
+
+
 def worker(make: Any, url: str, seconds: float, barrier: Any, result: Any) -> None:
     once = make(url)
     once()
@@ -145,9 +164,11 @@ def stores() -> Iterator[list[tuple[str, Callable[[], str], Any]]]:
             )
         ]
         if url is not None:
-            found.append(
-                ("PostgreSQL", lambda: database(url, f"b{next(names)}"), bare_postgres)
-            )
+            for name, bare in (
+                ("PostgreSQL", bare_postgres),
+                ("PostgreSQL, bare without a lock", unlocked_postgres),
+            ):
+                found.append((name, lambda: database(url, f"b{next(names)}"), bare))
         yield found
 
 

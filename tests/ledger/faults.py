@@ -24,11 +24,14 @@ def start(script: str, *arguments: object) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, env=environment())
 
 
-def storm(url: str, log: Path, *, seconds: float, **job: float) -> None:
+def storm(
+    url: str, log: Path, *, seconds: float, least: dict[str, int], **job: float
+) -> None:
     """Let four workers release keys for a while, killed inside and from outside."""
     job = {"workers": 4, "keys": 60, "chance": 0.02, "cost": 0.1, "outside": 0.1, **job}
-    text = json.dumps({"url": url, "log": str(log), "seconds": seconds, **job})
-    assert start("worker.py", text).wait(seconds + 120) == 0
+    job |= {"seconds": seconds, "least": least}
+    text = json.dumps({"url": url, "log": str(log), **job})
+    assert start("worker.py", text).wait(10 * seconds + 120) == 0
 
 
 def settle(url: str, log: Path, keys: int, cost: float) -> dict[str, str]:

@@ -68,8 +68,25 @@ def naive(url: str) -> Attempt:
     return attempt
 
 
+def unlock(url: str) -> None:
+    """Leave nothing but the UPDATE and its CHECK to keep the budget, in this database.
+
+    The chain's own lock goes from the functions; from the protocol's transactions it
+    goes in `without_chain_lock`.
+    """
+    import psycopg
+
+    from hush.ledger.stores import routines
+
+    with psycopg.connect(url) as connection:
+        for statement in routines.functions():
+            bare = statement.replace(f"mark := {routines.ALONE};", "")
+            assert bare != statement
+            connection.execute(bare)
+
+
 def without_chain_lock(url: str) -> Attempt:
-    """The ledger, with nothing but the UPDATE and its CHECK to keep the budget."""
+    """The ledger in a database without the lock; the protocol goes without it, too."""
     from hush.ledger.stores import postgres
 
     postgres._BEGIN = tuple(e for e in postgres._BEGIN if "pg_advisory" not in e)

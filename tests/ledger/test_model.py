@@ -1,12 +1,19 @@
 """L10: random charges, retries, crashes, restarts, voids and raises against a model."""
 
+import itertools
 import tempfile
 from fractions import Fraction
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
@@ -14,8 +21,24 @@ from hush.ledger.steps import STEPS, plant
 from ledger.toys import Broken, Die, Total
 from servers import memory_disk
 
+_counter = itertools.count()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def durable_server(request):
+    """None for files; the address of a server."""
+    return request.getfixturevalue("server") if request.param == "postgres" else None
+
+
 KEYS = st.sampled_from([f"k{n}" for n in range(12)])
 TENTHS = st.integers(1, 5)
+
+
+def _schema(server, name):
+    """Make a name space on a server, faster than a database; return its address."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{server}&options=-csearch_path%3D{name}"
 
 
 class Crash(BaseException):
@@ -25,10 +48,15 @@ class Crash(BaseException):
 class Machine(RuleBasedStateMachine):
     """The ledger on one side; a dict of keys and a sum on the other."""
 
+    steps = 0  # of all machines of a class
+    server = None  # where each machine makes its own database, if not a file
+
     def __init__(self):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir=memory_disk())
         self.url = f"sqlite:///{self.folder.name}/budget.db"
+        if self.server is not None:
+            self.url = _schema(self.server, f"model{next(_counter)}")
         self.limit, self.spent = 20, 0
         self.known = {}  # key -> [tenths, state, answer]
         self.ledger = Ledger.open(self.url, budget=Budget(epsilon=2))
@@ -144,6 +172,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def sums_agree(self):
+        type(self).steps += 1
         left = self.ledger.remaining().accounts[0]
         assert left.spent_exact[0] * 10 == self.spent
         assert left.limits[0] * 10 == self.limit
@@ -156,13 +185,25 @@ class Machine(RuleBasedStateMachine):
         }
 
 
-_QUICK = dict(deadline=None, suppress_health_check=list(HealthCheck))
-TestModel = Machine.TestCase
-TestModel.settings = settings(max_examples=10, stateful_step_count=50, **_QUICK)
+def _run(server, **given):
+    """Return how many steps were made, on a file or on a server."""
+
+    class Placed(Machine):
+        pass
+
+    Placed.server = server
+    chosen = settings(deadline=None, suppress_health_check=list(HealthCheck), **given)
+    run_state_machine_as_test(Placed, settings=chosen)
+    return Placed.steps
+
+
+def test_l10_some_steps(durable_server):
+    steps = _run(durable_server, max_examples=5, stateful_step_count=50)
+    assert steps > 100
 
 
 @pytest.mark.slow
-class TestModelLong(Machine.TestCase):
-    """Ten thousand steps."""
-
-    settings = settings(max_examples=100, stateful_step_count=100, **_QUICK)
+def test_l10_ten_thousand_steps(durable_server):
+    steps = _run(durable_server, max_examples=130, stateful_step_count=100)
+    print(f"{steps} steps")
+    assert steps >= 10_000 + 130  # one look at each machine before its first step

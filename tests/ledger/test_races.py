@@ -13,6 +13,7 @@ import pytest
 from hush.errors import KeyConflict
 from hush.ledger import Budget, Ledger
 from ledger.faults import environment
+from ledger.race import unlock
 from ledger.toys import Die, Total
 
 _RACE = Path(__file__).with_name("race.py")
@@ -47,6 +48,7 @@ def test_l2_exactly_one_of_many_gets_the_last_unit(durable_url):
 def test_l2_the_row_and_its_check_alone_keep_the_budget(postgres_url):
     """Without the lock on the chain, too: that one is there for the chain."""
     prepare(postgres_url, 20)
+    unlock(postgres_url)
     assert race("unlocked", postgres_url, 20, processes=3, threads=1) == [1] * 20
 
 

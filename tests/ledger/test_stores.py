@@ -152,7 +152,7 @@ def test_postgres_needs_a_server_that_syncs(server, monkeypatch):
             return self
 
         def fetchone(self):
-            return ("off",)
+            return ("off", "on")
 
         def close(self):
             pass

@@ -457,7 +457,6 @@ def every_mechanism() -> list[Case]:
             cell_laws.quantile_pairs(0.5, 4.0),
             lambda: [[[1, 0, 1], [0, 20, 0]], [[1, 0, 1], [0, 20, 1]]],
             strict=False,
-            points=3,
         ),
         Case(
             "cells, top",

@@ -117,12 +117,13 @@ def test_ranks_of_a_quantile():
 
 
 def test_the_noise_of_a_winsorized_mean():
-    # With spread-out data the winsorized range is the public one, so that the answer
-    # is the mean plus noise in units of range over records.
+    # The answer is the mean plus noise, in units of range over records, while the
+    # winsorized range is the public one: while the quartiles are 1/16 apart or more.
+    # One of them would have to be off by 14 of 64 ranks: e^-35 at this scale.
     records = np.linspace(0, 1, 64)
-    mechanism = m.WinsorizedMean((0.0, 1.0), 2.0)
+    mechanism = m.WinsorizedMean((0.0, 1.0), 0.1)
     law, step = mechanism.error.cases[0]
-    exact = np.rint(np.ldexp(records, 40)).astype(np.int64).sum()
+    exact = np.rint(records / float(step)).astype(np.int64).sum()
     answers = repeated(mechanism, records, 17)
     draws = np.rint(answers * 64 / float(step) - float(exact)).astype(np.int64)
     assert fits(law, draws) > FALSE_ALARM

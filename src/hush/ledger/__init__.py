@@ -1,6 +1,7 @@
 """Budgets that cannot be overspent, lost or forged."""
 
 from hush.ledger.account import Left, Remaining
+from hush.ledger.admin import Admin
 from hush.ledger.budget import Budget
 from hush.ledger.history import Record
 from hush.ledger.ledger import Ledger
@@ -9,6 +10,7 @@ from hush.ledger.release import Release
 from hush.ledger.verdict import Verdict
 
 __all__ = [
+    "Admin",
     "Budget",
     "Ledger",
     "Left",

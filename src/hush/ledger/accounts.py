@@ -2,9 +2,10 @@
 
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger.account import Balance, account, readable
+from hush.ledger.admin import Authority
 from hush.ledger.budget import MOST, Budget, Units, grains_down, strict
 from hush.ledger.cost import Grid
-from hush.ledger.entry import Entry, Kind, canonical
+from hush.ledger.entry import Entry, Kind
 from hush.ledger.protocol import everyone
 from hush.ledger.stores.base import Transaction
 
@@ -30,25 +31,36 @@ def _limit(grid: Grid, budget: Budget) -> Units:
     return limit
 
 
-def _write(transaction: Transaction, name: str, grid: Grid, limit: Units) -> Entry:
-    body = {
+def _write(
+    transaction: Transaction,
+    authority: Authority,
+    name: str,
+    grid: Grid,
+    limit: Units,
+    reason: str = "",
+) -> Entry:
+    content = {
         "notion": grid.notion,
         "powers": grid.powers,
         "delta": str(grid.delta),
         "limit": limit,
     }
+    if reason:
+        content["reason"] = reason
     seq = str(transaction.head()[0] + 1)
-    return transaction.append(Kind.GRANT, name, seq, canonical(body))
+    return authority.write(transaction, Kind.GRANT, name, seq, content)
 
 
-def grant(transaction: Transaction, name: str, budget: Budget) -> None:
+def grant(
+    transaction: Transaction, authority: Authority, name: str, budget: Budget
+) -> None:
     """Open an account, or find that it has this budget already."""
     balance = transaction.balance(name)
     if balance is None:
         grid = Grid.of(budget)
         limit = _limit(grid, budget)
         transaction.open_account(name, grid, limit)
-        _write(transaction, name, grid, limit)
+        _write(transaction, authority, name, grid, limit)
     elif balance.grid.notion != budget.notion or balance.limit != _limit(
         balance.grid, budget
     ):
@@ -58,7 +70,13 @@ def grant(transaction: Transaction, name: str, budget: Budget) -> None:
         )
 
 
-def increase(transaction: Transaction, name: str, budget: Budget) -> Entry:
+def increase(
+    transaction: Transaction,
+    authority: Authority,
+    name: str,
+    budget: Budget,
+    reason: str,
+) -> Entry:
     """Replace a limit by a larger one."""
     balance = _known(transaction, name)
     limit = _limit(balance.grid, budget)
@@ -70,11 +88,15 @@ def increase(transaction: Transaction, name: str, budget: Budget) -> Entry:
             f"{balance.grid.notion}; got {budget!r}."
         )
     transaction.raise_limit(name, limit)
-    return _write(transaction, name, balance.grid, limit)
+    return _write(transaction, authority, name, balance.grid, limit, reason)
 
 
 def link(
-    transaction: Transaction, dataset: str, unit: str, budget: Budget | None
+    transaction: Transaction,
+    authority: Authority,
+    dataset: str,
+    unit: str,
+    budget: Budget | None,
 ) -> None:
     """Tie a data set to the account of its people, opening that if it is new."""
     data, people = account("dataset", dataset), account("unit", unit)
@@ -83,9 +105,9 @@ def link(
             raise InvalidArgument(
                 f"{readable(people)} has no account yet. Pass a budget for it."
             )
-        grant(transaction, people, budget)
+        grant(transaction, authority, people, budget)
     if people not in transaction.links(data):
-        transaction.append(Kind.LINK, data, people, "{}")
+        authority.write(transaction, Kind.LINK, data, people, {})
 
 
 def _known(transaction: Transaction, name: str) -> Balance:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import final
 
 from hush.errors import InvalidArgument, LedgerError
+from hush.ledger.admin import Admin, Authority
 from hush.ledger.anchor import Anchor
 from hush.ledger.entry import Entry, Kind, canonical
-from hush.ledger.stores import Store, open_store
+from hush.ledger.stores import FORMAT, Store, open_store
 from hush.ledger.stores.base import Transaction
 from hush.ledger.verdict import Verdict, verify
 
@@ -26,6 +27,7 @@ class Opened:
     anchor: Anchor | None
     identity: str
     rehearsal: bool
+    authority: Authority
 
 
 def _anchor_path(url: str, anchor: str | os.PathLike[str] | None) -> Path | None:
@@ -61,7 +63,11 @@ def _anchor(
 
 
 def _begin(
-    transaction: Transaction, anchor: Anchor | None, *, rehearsal: bool
+    transaction: Transaction,
+    anchor: Anchor | None,
+    admin: Admin | str | None,
+    *,
+    rehearsal: bool,
 ) -> Entry:
     found = transaction.first()
     if found is not None:  # another process was first
@@ -73,10 +79,11 @@ def _begin(
             "not start again. For new data, name a new ledger and a new anchor."
         )
     body = {
-        "format": 1,
+        "format": FORMAT,
         "ledger": secrets.token_hex(16) if anchor is None else anchor.ledger,
         "rehearsal": rehearsal,
         "anchored": anchor is not None,
+        "admin": admin.public if isinstance(admin, Admin) else admin,
     }
     return transaction.append(Kind.GENESIS, "", "", canonical(body))
 
@@ -94,6 +101,7 @@ def found(
     anchor: str | os.PathLike[str] | None,
     secret: bytes | None,
     renew_anchor: bool,
+    admin: Admin | str | None,
     checked: bool,
 ) -> Opened:
     """Open or begin the ledger at `url`; refuse one that is not whole."""
@@ -103,13 +111,14 @@ def found(
         path = _anchor_path(url, anchor)
         held = _anchor(path, genesis, secret, renew=renew_anchor)
         if genesis is None:
-            genesis = store.run(lambda t: _begin(t, held, rehearsal=rehearsal))
+            genesis = store.run(lambda t: _begin(t, held, admin, rehearsal=rehearsal))
         facts = json.loads(genesis.body)
         if held is not None and held.ledger != facts["ledger"]:
             raise LedgerError(
                 f"the anchor {str(held.path)!r} belongs to another ledger. Name the "
                 "one that was written with this ledger."
             )
+        authority = Authority.of(facts.get("admin"), admin)
         if facts["rehearsal"] != rehearsal:
             kind = "a rehearsal" if facts["rehearsal"] else "for real data"
             raise LedgerError(
@@ -121,7 +130,7 @@ def found(
                 f"the ledger is not whole: {verdict}. Nothing is released from it; "
                 "restore the newest copy, and look at who could write to it."
             )
-        return Opened(store, held, facts["ledger"], rehearsal)
+        return Opened(store, held, facts["ledger"], rehearsal, authority)
     except BaseException:
         store.close()
         raise

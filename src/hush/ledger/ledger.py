@@ -1,6 +1,5 @@
 """The ledger: a budget that cannot be overspent, lost or forged."""
 
-import copy
 import os
 import secrets
 from collections.abc import Mapping
@@ -10,13 +9,14 @@ from typing import TYPE_CHECKING, Any, final
 from hush.errors import DrawFailed, InsecureSource, InvalidArgument, LedgerError
 from hush.ledger import accounts, protocol
 from hush.ledger.account import Left, Remaining, account
+from hush.ledger.admin import Admin, Authority
 from hush.ledger.budget import Budget
-from hush.ledger.cost import Grid
 from hush.ledger.entry import Entry, Kind, canonical
 from hush.ledger.founding import AUTO, Opened, check, found
 from hush.ledger.history import Record, records
+from hush.ledger.payers import Payers, key_or_new
 from hush.ledger.plan import Plan, Spend
-from hush.ledger.receipt import Receipt, paid
+from hush.ledger.receipt import Receipt, paid, paid_dict
 from hush.ledger.release import Release
 from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from hush.privacy import Curve
 
 _FAILURE = canonical({"error": "query_failed"})  # the same for every cause
-
-
-def _library() -> str:
-    from hush import __version__
-
-    return __version__
 
 
 @final
@@ -53,14 +47,10 @@ class Ledger:
     Reference: [RRUV16]; [HVZ23]; [FZ21].
     """
 
-    def __init__(
-        self, opened: Opened, payers: tuple[str, ...], lockout: int | None
-    ) -> None:
+    def __init__(self, opened: Opened, payers: Payers) -> None:
         self._opened = opened
         self._store = opened.store
-        self._payers = tuple(sorted(payers))
-        self._lockout = lockout
-        self._grids: dict[str, Grid] = {}
+        self._payers = payers
 
     @classmethod
     def open(
@@ -76,6 +66,7 @@ class Ledger:
         anchor: str | os.PathLike[str] | None = AUTO,
         secret: bytes | None = None,
         renew_anchor: bool = False,
+        admin: Admin | str | None = None,
         check: bool = True,
     ) -> "Ledger":
         """Open "sqlite:///budget.db", "postgresql://..." or "memory://".
@@ -84,7 +75,9 @@ class Ledger:
         it does not exist; it must agree with what is on record. `rehearsal` admits
         seeded noise, for ever and only in this ledger. After `lockout` failed draws a
         data set and analyst must be unlocked. `anchor` is a second file that detects
-        an old copy (beside an SQLite file by default), sealed with `secret`.
+        an old copy (beside an SQLite file by default), sealed with `secret`. A ledger
+        begun with an `admin` has its accounts changed by signed entries only; a public
+        key in its place opens that ledger and no other.
         """
         opened = found(
             url,
@@ -92,12 +85,13 @@ class Ledger:
             anchor=anchor,
             secret=secret,
             renew_anchor=renew_anchor,
+            admin=admin,
             checked=check,
         )
         names = [account("dataset", dataset)]
         if analyst is not None:
             names.append(account("analyst", analyst))
-        ledger = cls(opened, tuple(names), lockout)
+        ledger = cls(opened, Payers(opened.store, tuple(names), lockout))
         try:
             if unit is not None:
                 ledger.link(dataset, unit, budget)
@@ -110,14 +104,22 @@ class Ledger:
 
     def on(self, *, dataset: str | None = None, analyst: str | None = None) -> "Ledger":
         """Return this ledger, charging another data set or another analyst."""
-        names = {name.partition(":")[0]: name for name in self._payers}
+        names = {name.partition(":")[0]: name for name in self._payers.names}
         if dataset is not None:
             names["dataset"] = account("dataset", dataset)
         if analyst is not None:
             names["analyst"] = account("analyst", analyst)
-        other = copy.copy(self)
-        other._payers, other._grids = tuple(sorted(names.values())), {}
-        return other
+        payers = Payers(self._store, tuple(names.values()), self._payers.lockout)
+        return Ledger(self._opened, payers)
+
+    @property
+    def admin(self) -> str | None:
+        """The public key of the administrator, if the ledger was begun with one."""
+        return self._authority.pinned
+
+    @property
+    def _authority(self) -> Authority:
+        return self._opened.authority
 
     # -- accounts ------------------------------------------------------------------
 
@@ -131,7 +133,7 @@ class Ledger:
     ) -> None:
         """Open an account with a budget; harmless when it has that budget already."""
         name = accounts.one(dataset=dataset, unit=unit, analyst=analyst)
-        self._store.run(lambda t: accounts.grant(t, name, budget))
+        self._store.run(lambda t: accounts.grant(t, self._authority, name, budget))
         self._anchor_head()
 
     def raise_budget(
@@ -141,24 +143,28 @@ class Ledger:
         dataset: str | None = None,
         unit: str | None = None,
         analyst: str | None = None,
+        reason: str = "",
     ) -> None:
         """Replace an account's budget by a larger one of its notion (for admins)."""
         name = accounts.one(dataset=dataset, unit=unit, analyst=analyst)
-        self._anchored(self._store.run(lambda t: accounts.increase(t, name, budget)))
+        who = self._authority
+        self._anchored(
+            self._store.run(lambda t: accounts.increase(t, who, name, budget, reason))
+        )
 
     def link(self, dataset: str, unit: str, budget: Budget | None = None) -> None:
         """Tie a data set to the people it speaks of: every charge goes to both.
 
         Data sets of one `unit` share its account, whatever they are called.
         """
-        self._store.run(lambda t: accounts.link(t, dataset, unit, budget))
-        self._grids = {}
+        who = self._authority
+        self._store.run(lambda t: accounts.link(t, who, dataset, unit, budget))
+        self._payers.forget()
         self._anchor_head()
 
     def remaining(self) -> Remaining:
         """Return what is left in every account that a charge would go to."""
-        balances = self._store.read(lambda t: accounts.payers(t, self._payers))
-        return Remaining(tuple(map(Left.of, balances)))
+        return Remaining(tuple(map(Left.of, self._payers.balances())))
 
     # -- charges and releases ---------------------------------------------------------
 
@@ -181,10 +187,10 @@ class Ledger:
         if not hasattr(what, "epsilon_at"):
             curve = what.curve() if sensitivity is None else what.curve(sensitivity)
         spend = Spend(curve, repr(what), version, dict(notes or {}))
-        key = _key(key)
-        event = self._reserve(spend, key, delta, Kind.CHARGE)
+        key = key_or_new(key)
+        event = self._payers.reserve(spend, key, delta, Kind.CHARGE)
         self._anchored(event.opening)
-        return self._receipt(event.opening, seeded=False)
+        return self._receipt(event.opening)
 
     def hold(
         self,
@@ -198,9 +204,9 @@ class Ledger:
     ) -> Receipt:
         """Charge now for a release to be drawn later under the same key, or voided."""
         plan = Plan.of(mechanism, query, version, notes)
-        event = self._reserve(plan, _key(key), delta, Kind.HOLD)
+        event = self._payers.reserve(plan, key_or_new(key), delta, Kind.HOLD)
         self._anchored(event.opening)
-        return self._receipt(event.opening, seeded=False)
+        return self._receipt(event.opening)
 
     def release(
         self,
@@ -231,9 +237,9 @@ class Ledger:
             )
         plan = Plan.of(mechanism, query, version, notes)
         outline = plan.outline
-        key = _key(key)
+        key = key_or_new(key)
         at("reserve")
-        event = self._reserve(plan, key, delta, Kind.RESERVE)
+        event = self._payers.reserve(plan, key, delta, Kind.RESERVE)
         at("reserved")
         closing = event.closing
         if closing is None:
@@ -255,7 +261,13 @@ class Ledger:
         self, plan: Plan, outline: Any, opening: Entry, data: Any, source: Source
     ) -> Entry:
         kind, answer = Kind.FAIL, _FAILURE
-        receipt = self._receipt(opening, seeded=source.seeded)
+        opened = self._opened
+        receipt = paid_dict(
+            opening,
+            opened.identity,
+            seeded=source.seeded,
+            rehearsal=opened.rehearsal,
+        )
         at("draw")
         try:
             answer = Release.make(plan.draw(data, source), receipt, outline).text
@@ -265,49 +277,15 @@ class Ledger:
         at("drawn")
         scope, key = opening.scope, opening.key
         at("seal")
-        sealed = self._store.run(
+        sealed = self._store.answer(kind, scope, key, answer) or self._store.run(
             lambda t: protocol.seal(t, scope, key, kind, answer), "commit-seal"
         )
         at("sealed")
         return sealed
 
-    def _reserve(
-        self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
-    ) -> protocol.Event:
-        for _ in range(8):
-            grids = self._payer_grids()
-            costs = {name: plan.cost(grid, delta) for name, grid in grids.items()}
-            own = {name: costs[name] for name in self._payers}
-            request = protocol.Request(
-                payers=self._payers,
-                key=key,
-                digest=plan.digest(self._payers, own),
-                costs=costs,
-                grids={name: (g.notion, *g.powers) for name, g in grids.items()},
-                facts={**plan.facts, "library": _library()},
-                what=plan.what,
-            )
-            try:
-                return self._store.run(
-                    lambda t, r=request: protocol.reserve(t, r, kind, self._lockout),  # type: ignore[misc]
-                    "commit-reserve",
-                )
-            except protocol.Stale:
-                self._grids = {}
-            except LedgerError as problem:
-                raise LedgerError(f"{problem} The key is {key!r}.") from None
-        raise LedgerError("the accounts keep changing; nothing was spent. Try again.")
-
-    def _payer_grids(self) -> dict[str, Grid]:
-        known = self._grids  # replaced, never changed: other threads may be reading
-        if not known:
-            balances = self._store.read(lambda t: accounts.payers(t, self._payers))
-            known = self._grids = {each.name: each.grid for each in balances}
-        return known
-
-    def _receipt(self, opening: Entry, *, seeded: bool) -> Receipt:
+    def _receipt(self, opening: Entry) -> Receipt:
         opened = self._opened
-        return paid(opening, opened.identity, seeded=seeded, rehearsal=opened.rehearsal)
+        return paid(opening, opened.identity, seeded=False, rehearsal=opened.rehearsal)
 
     def _anchored(self, entry: Entry) -> None:
         if self._opened.anchor is not None:
@@ -338,16 +316,17 @@ class Ledger:
         """Give back a charge made by `hold` whose draw never began (for admins)."""
         if not reason:
             raise InvalidArgument("reason must say why the charge is given back.")
-        scope = protocol.scope_of(self._payers)
-        self._anchored(self._store.run(lambda t: protocol.void(t, scope, key, reason)))
+        who, scope = self._authority, self._payers.scope
+        self._anchored(
+            self._store.run(lambda t: protocol.void(t, who, scope, key, reason))
+        )
 
     def unlock(self, reason: str) -> None:
         """Forget the failures of this data set and analyst (for admins)."""
-        scope, body = protocol.scope_of(self._payers), canonical({"reason": reason})
+        who, scope = self._authority, self._payers.scope
+        name, content = secrets.token_hex(8), {"reason": reason}
         self._anchored(
-            self._store.run(
-                lambda t: t.append(Kind.UNLOCK, scope, secrets.token_hex(8), body)
-            )
+            self._store.run(lambda t: who.write(t, Kind.UNLOCK, scope, name, content))
         )
 
     def verify(self) -> Verdict:
@@ -377,19 +356,9 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        names = ", ".join(self._payers)
+        names = ", ".join(self._payers.names)
         rehearsal = ", rehearsal=True" if self._opened.rehearsal else ""
         return f"Ledger({self._store!r}, {names}{rehearsal})"
-
-
-def _key(key: str | None) -> str:
-    if key is None:
-        return secrets.token_hex(16)
-    if not isinstance(key, str) or not key.isprintable() or not 0 < len(key) <= 200:
-        raise InvalidArgument(
-            f"key must be 1 to 200 printable characters; got {key!r}."
-        )
-    return key
 
 
 __all__ = ["Ledger"]

@@ -162,7 +162,7 @@ class Plan:
                 f"a batch needs one query per mechanism; got {len(mechanisms)} "
                 f"mechanisms and {len(queries)} queries."
             )
-        extra = canonical(describe(notes or {}))
+        extra = canonical(describe(notes)) if notes else "{}"
         # 2 equals 2.0, but a plan is known by what is written: hence the text.
         text = repr((mechanisms, queries))
         try:
@@ -186,15 +186,13 @@ class Plan:
         return frame(self.steps, self.curve)
 
     @cached_property
-    def _costs(self) -> dict[tuple[Grid, float | None], Units]:
+    def asked(self) -> dict[Any, Any]:
+        """What `hush.ledger.request.ask` computed for this plan, by who pays."""
         return {}
 
     def cost(self, grid: Grid, delta: float | None) -> Units:
         """Return what an account pays, in its grains."""
-        found = self._costs.get((grid, delta))
-        if found is None:
-            found = self._costs[grid, delta] = grid.charge(self.curve, delta)
-        return found
+        return grid.charge(self.curve, delta)
 
     def draw(self, data: Any, source: Source) -> Any:
         """Return the answers: a tuple for a batch, the value itself otherwise."""

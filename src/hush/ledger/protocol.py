@@ -10,54 +10,18 @@ process: one charge still releases one draw.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, final
+from typing import final
 
 from hush.errors import BudgetExceeded, KeyConflict, LedgerError, LockedOut
 from hush.ledger.account import readable, shortfall
-from hush.ledger.budget import Units
-from hush.ledger.entry import CLOSING, OPENING, Entry, Kind, canonical
+from hush.ledger.admin import Authority
+from hush.ledger.entry import CLOSING, OPENING, Entry, Kind
+from hush.ledger.request import Request
 from hush.ledger.stores.base import Transaction
 
 
 class Stale(Exception):
     """The accounts of a scope changed since its cost was computed; compute it again."""
-
-
-@final
-@dataclass(frozen=True)
-class Request:
-    """A charge as it will be written: who pays what, under which key, for what."""
-
-    payers: tuple[str, ...]  # as asked: data set and analyst, sorted
-    key: str
-    digest: str  # of the plan, the data version and the payers
-    costs: dict[str, Units]  # payers and the people their data sets are tied to
-    grids: dict[str, tuple[str, int, int]]  # the notion and grains of each cost
-    facts: dict[str, Any]
-    what: str
-
-    @cached_property
-    def body(self) -> str:
-        """The text of the entry."""
-        return canonical(
-            {
-                "request": self.digest,
-                "costs": self.costs,
-                "grids": self.grids,
-                "facts": self.facts,
-            }
-        )
-
-    @cached_property
-    def scope(self) -> str:
-        """The name space of the key."""
-        return scope_of(self.payers)
-
-
-def scope_of(payers: tuple[str, ...]) -> str:
-    """Return the text that stands for the accounts of a charge."""
-    return canonical(list(payers))
 
 
 @final
@@ -80,14 +44,18 @@ def _first(events: dict[Kind, Entry], kinds: tuple[Kind, ...]) -> Entry | None:
 
 
 def reserve(
-    transaction: Transaction, request: Request, kind: Kind, lockout: int | None
+    transaction: Transaction,
+    request: Request,
+    key: str,
+    kind: Kind,
+    lockout: int | None,
 ) -> Event:
     """Charge every account of the request, or find that it was charged before.
 
     Guarantee: a key is charged once; a charge that does not fit changes nothing;
     accounts are taken in the order of their names, so no two charges deadlock.
     """
-    scope, key, names = request.scope, request.key, sorted(request.costs)
+    scope, names = request.scope, request.names
     counted = lockout is not None
     seen = transaction.look(scope, key, request.payers, names, failures=counted)
     before = _first(seen.events, OPENING)
@@ -137,7 +105,9 @@ def seal(
     return transaction.chain(seen.head, kind, scope, key, answer)
 
 
-def void(transaction: Transaction, scope: str, key: str, reason: str) -> Entry:
+def void(
+    transaction: Transaction, authority: Authority, scope: str, key: str, reason: str
+) -> Entry:
     """Give back a held reservation whose draw never began."""
     seen = transaction.look(scope, key)
     held, closed = seen.events.get(Kind.HOLD), _first(seen.events, CLOSING)
@@ -151,5 +121,4 @@ def void(transaction: Transaction, scope: str, key: str, reason: str) -> Entry:
         return closed
     for name, units in sorted(held.content["costs"].items()):
         transaction.spend(name, (-units[0], -units[1]))
-    body = canonical({"reason": reason})
-    return transaction.chain(seen.head, Kind.VOID, scope, key, body)
+    return authority.write(transaction, Kind.VOID, scope, key, {"reason": reason})

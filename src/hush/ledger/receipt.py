@@ -1,5 +1,7 @@
 """A receipt: what was paid, for what, and where the ledger says so."""
 
+import functools
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -79,9 +81,9 @@ def spent(
     return found
 
 
-def paid(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) -> Receipt:
-    """Return the receipt of the charge that an entry records."""
-    content = opening.content
+def _terms(body: str) -> dict[str, Any]:
+    """Return what the text of a charge says: who paid what, for what."""
+    content = json.loads(body)
     amounts = spent(content)
     notions = {name: notion for name, (notion, _) in amounts.items()}
     cost = {name: amount for name, (_, amount) in amounts.items()}
@@ -89,15 +91,41 @@ def paid(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) -> Recei
     facts = content["facts"]
     if not facts.get("unit"):  # the query names none: say who was charged
         facts["unit"] = ", ".join(people)
-    return Receipt(
-        ledger=ledger,
-        sequence=opening.seq,
-        hash=opening.hash,
-        key=opening.key,
-        cost=cost,
-        notions=notions,
-        seeded=seeded,
-        rehearsal=rehearsal,
-        at=opening.at,
-        **facts,
-    )
+    return {**facts, "notions": notions, "cost": cost}
+
+
+def _own(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) -> Any:
+    """Return what tells this charge from an equal one."""
+    return {
+        "ledger": ledger,
+        "sequence": opening.seq,
+        "hash": opening.hash,
+        "key": opening.key,
+        "seeded": seeded,
+        "rehearsal": rehearsal,
+        "at": opening.at,
+    }
+
+
+def paid(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) -> Receipt:
+    """Return the receipt of the charge that an entry records."""
+    own = _own(opening, ledger, seeded=seeded, rehearsal=rehearsal)
+    return Receipt(**_terms(opening.body), **own)
+
+
+@functools.lru_cache(maxsize=256)
+def _common(body: str) -> dict[str, Any]:
+    blank = Receipt(ledger="", sequence=0, hash="", key="", **_terms(body))
+    return blank.to_dict()
+
+
+def paid_dict(
+    opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool
+) -> dict[str, Any]:
+    """Return `paid(...).to_dict()`, to be written and not kept.
+
+    Equal requests have equal texts, so most of it is computed once: a release is made
+    between two commits, and should add little to them.
+    """
+    own = _own(opening, ledger, seeded=seeded, rehearsal=rehearsal)
+    return {**_common(opening.body), **own}

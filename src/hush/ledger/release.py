@@ -35,11 +35,11 @@ class Release:
     def make(
         cls,
         values: Any,
-        receipt: Receipt,
+        receipt: Mapping[str, Any],
         frame: Mapping[str, Any],
     ) -> "Release":
         """Return the release of `values` in a `frame`; only JSON types are kept."""
-        shown = {**frame, "values": encode(values), "receipt": receipt.to_dict()}
+        shown = {**frame, "values": encode(values), "receipt": receipt}
         return cls(canonical(shown))
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hush.ledger.account import Balance, readable
+from hush.ledger.admin import SIGNED, signed
 from hush.ledger.budget import Units
 from hush.ledger.entry import CLOSING, GENESIS, OPENING, Kind, digest
 from hush.ledger.stores.base import Transaction
@@ -23,6 +24,7 @@ class Verdict:
     bad: int | None = None
     reason: str = ""
     anchored: int | None = None  # the last entry that an outside anchor vouches for
+    voided: int = 0  # charges that an administrator gave back
 
     def __bool__(self) -> bool:
         return not self.reason
@@ -30,7 +32,8 @@ class Verdict:
     def __str__(self) -> str:
         if self:
             known = "" if self.anchored is None else f", anchored to {self.anchored}"
-            return f"{self.entries} entries, whole{known}"
+            back = f", {self.voided} given back" if self.voided else ""
+            return f"{self.entries} entries, whole{known}{back}"
         where = "" if self.bad is None else f"entry {self.bad}: "
         return f"{where}{self.reason}"
 
@@ -48,11 +51,15 @@ class _Replay:
         self.opened: dict[tuple[str, str], tuple[Kind, dict[str, Units]]] = {}
         self.started: set[tuple[str, str]] = set()
         self.closed: set[tuple[str, str]] = set()
+        self.voided = 0
+        self.admin: str | None = None  # the public key that signs what changes accounts
 
     def take(self, kind: Kind, scope: str, key: str, body: Any) -> None:
         """Follow one entry, or raise `_Wrong`."""
         event = (scope, key)
-        if kind is Kind.GRANT:
+        if kind is Kind.GENESIS:
+            self.admin = body.get("admin")
+        elif kind is Kind.GRANT:
             self.limit[scope] = (body["limit"][0], body["limit"][1])
             self.spent.setdefault(scope, (0, 0))
         elif kind in OPENING:
@@ -77,6 +84,7 @@ class _Replay:
             if opening is not Kind.HOLD or event in self.started:
                 raise _Wrong("a charge was given back after its draw could have begun")
             self._add(costs, -1)
+            self.voided += 1
 
     def _add(self, costs: dict[str, Units], sign: int) -> None:
         for name, (first, second) in costs.items():
@@ -98,6 +106,9 @@ def _follow(row: Sequence[Any], seq: int, prev: str, replay: _Replay) -> str:
         raise _Wrong("does not follow from the entry before it")
     if digest(found, kind, scope, key, at, body, before) != hash:
         raise _Wrong("altered: its hash is not that of its content")
+    admin = replay.admin if kind in SIGNED else None
+    if admin and not signed(admin, found, kind, scope, key, body, before):
+        raise _Wrong("not signed by the ledger's administrator")
     try:
         replay.take(Kind(kind), scope, key, json.loads(body))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
@@ -144,7 +155,7 @@ def verify(transaction: Transaction, anchored: list[tuple[int, str]] | None) -> 
         ):
             reason = f"the sums of {readable(name)} are not those of its charges"
             return Verdict(len(hashes), None, reason, last)
-    return Verdict(len(hashes), anchored=last)
+    return Verdict(len(hashes), anchored=last, voided=replay.voided)
 
 
 def _against(

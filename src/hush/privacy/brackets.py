@@ -1,12 +1,13 @@
 """The front door to tight composition: the best of the engines that apply.
 
-Closed forms first, then the contour engine, then the lattice engine where the contour's
-bracket is not sharp, then the rare-jump engine for what no tilt reaches. Brackets are
-intersected: each is sound, so the result is.
+Closed forms first, then the contour engine. Where its bracket is not sharp: for
+subsampled Gaussian steps the direct engine (few steps), then the rare-jump engine
+(what no tilt reaches); then the lattice engine. Brackets are intersected: each is
+sound, so the result is.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,14 +15,19 @@ from numpy.typing import ArrayLike
 
 from hush import checks
 from hush.errors import NoBound
-from hush.privacy import contour, lattice, rare
+from hush.privacy import contour, direct_search, lattice, rare
 from hush.privacy.contour_line import TINY
+from hush.privacy.direct_search import COARSE, FINE, FINEST
 from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_law import Bracket, LossLaw
 from hush.privacy.saddle import Components, checked
 from hush.privacy.search import each, solve
 
+# A bracket -> a bracket inside it, by another engine.
+Improve = Callable[[float, float], tuple[float, float]]
+
 _SHARP = 1e-6
+_GRIDS = ((COARSE, FINE), (FINE, FINEST))  # the latter after all other engines
 _LATTICE_COPIES = 2000  # beyond, its bracket is too wide to help
 
 
@@ -112,46 +118,65 @@ def _at_zero(components: Components) -> tuple[float, float]:
     return 0.0, max(top, 0.0) * (1 + 1e-12)
 
 
-def _both(
-    first: Callable[[], Bracket], second: Callable[[], Bracket], copies: int
-) -> tuple[float, float]:
-    """Ask the contour; where it is not sharp, intersect with the lattice."""
-    lower, upper = -math.inf, math.inf
-    try:
-        low, high = first()
-        lower, upper = float(low), float(high)
-        sharp = math.isfinite(upper) and upper - lower <= _SHARP * upper
-        if sharp or copies > _LATTICE_COPIES:
-            return lower, upper
-    except NoBound:
-        pass
-    low, high = second()
-    lower, upper = max(lower, float(low)), min(upper, float(high))
-    return min(lower, upper), upper
-
-
 def _copies(components: Components) -> int:
     return sum(times for _, times in components)
 
 
+def _best(
+    components: Components,
+    first: Callable[[], Bracket],
+    finer: Sequence[Improve],
+    last: Callable[[], Bracket],
+) -> tuple[float, float]:
+    """Ask the contour; where it is not sharp, the special engines, then the lattice."""
+    lower, upper = -math.inf, math.inf
+    try:
+        low, high = first()
+        lower, upper = float(low), float(high)
+        for improve in (None, *finer):
+            lower, upper = improve(lower, upper) if improve else (lower, upper)
+            if _sharp(lower, upper):
+                return lower, upper
+        if _copies(components) > _LATTICE_COPIES:
+            return lower, upper
+    except NoBound:
+        pass
+    low, high = last()
+    lower, upper = max(lower, float(low)), min(upper, float(high))
+    return min(lower, upper), upper
+
+
+def _sharp(lower: float, upper: float) -> bool:
+    return math.isfinite(upper) and upper - lower <= _SHARP * upper
+
+
 def _delta(components: Components, epsilon: float) -> tuple[float, float]:
-    return _both(
+    finer: list[Improve] = []
+    if direct_search.applies(components) and epsilon > 0:
+        ask = partial(direct_search.delta_bracket, components[0], epsilon)
+        finer.append(partial(ask, grids=_GRIDS[0]))  # curves are read at many points
+    if rare.applies(components) and epsilon > 0:
+        finer.append(partial(rare.delta_bracket, components[0], epsilon))
+    return _best(
+        components,
         partial(contour.delta_bracket, components, epsilon),
+        finer,
         partial(lattice.delta_bracket, components, epsilon),
-        _copies(components),
     )
 
 
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:
     if delta == 0.0:
         return _at_zero(components)
-    lower, upper = _both(
+    finer: list[Improve] = []
+    if direct_search.applies(components):
+        ask = partial(direct_search.epsilon_bracket, components[0], delta)
+        finer += [partial(ask, grids=grids) for grids in _GRIDS]
+    if rare.applies(components):
+        finer.insert(1, partial(rare.epsilon_bracket, components[0], delta))
+    return _best(
+        components,
         partial(contour.epsilon_bracket, components, delta),
+        finer,
         partial(lattice.epsilon_bracket, components, delta),
-        _copies(components),
     )
-    sharp = math.isfinite(upper) and upper - lower <= 1e-7 * upper
-    if not sharp and rare.applies(components):
-        law, times = components[0]
-        return rare.epsilon_bracket(law, times, delta, lower, upper)
-    return lower, upper

@@ -166,6 +166,8 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
             break
         guess = moved
         c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)
+    if lower == 0.0 and _delta(components, 0.0)[1] <= delta:
+        return 0.0, 0.0
     return min(lower, upper), upper
 
 

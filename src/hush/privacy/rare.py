@@ -16,6 +16,7 @@ import numpy as np
 
 from hush.privacy.contour_build import Exhausted, prepare
 from hush.privacy.contour_line import TINY
+from hush.privacy.direct_search import single_jump
 from hush.privacy.loss_cell import CellLoss, outside
 from hush.privacy.loss_law import ROUNDING, LossLaw
 from hush.privacy.saddle import Components, Sketch, log_chernoff
@@ -28,7 +29,7 @@ _LOG_OUTSIDE = -23.0
 _MOST_CELLS = 8
 _LITTLE_WORK = 1 << 19
 _MOST_LOST = 25.0  # of e^25, a double keeps nothing
-_MOST_HITS = 12
+_MOST_HITS = 64
 
 # epsilon -> a bracket of what one term adds to delta
 Term = Callable[[float], tuple[float, float]]
@@ -39,7 +40,7 @@ Term = Callable[[float], tuple[float, float]]
 class Expansion:
     """Terms that add up to delta.
 
-    Guarantee: `delta(epsilon)` brackets the truth for every epsilon > 0.
+    Guarantee: `delta(epsilon)` brackets the truth for every epsilon >= 0.
     """
 
     terms: tuple[Term, ...]
@@ -66,7 +67,7 @@ def applies(components: Components) -> bool:
 
 
 def epsilon_bracket(
-    law: LossLaw, times: int, delta: float, lower: float, upper: float
+    step: tuple[LossLaw, int], delta: float, lower: float, upper: float
 ) -> tuple[float, float]:
     """Improve a bracket of epsilon.
 
@@ -75,20 +76,19 @@ def epsilon_bracket(
     Example:
         >>> step = SubsampledGaussianLoss(std=4.0, rate=0.01, direction="remove")
         >>> with np.errstate(all="ignore"):
-        ...     low, high = epsilon_bracket(step, 2, 1e-30, 0.0, math.inf)
+        ...     low, high = epsilon_bracket((step, 2), 1e-30, 0.0, math.inf)
         >>> round(low, 8), round(high, 8)
         (0.13472979, 0.13472979)
 
     Reference: docs/proofs/rare.md
     """
+    law, times = step
     if not isinstance(law, SubsampledGaussianLoss):
         return lower, upper
     log_delta = math.log(delta)
-    guess = _single_jump(law, times, delta)
-    for turn in range(3):
+    guess = _first_guess(law, times, delta, lower, upper)
+    for turn in range(5):
         before = upper - lower
-        guess = max(guess, lower, 1e-12)
-        guess = min(guess, upper) if upper > 0 else guess
         found = expand(law, times, guess, log_delta)
 
         def excess(side: int, epsilon: float, line: Expansion = found) -> float:
@@ -96,31 +96,53 @@ def epsilon_bracket(
 
         slope = max(-log_delta, 1.0) / guess
         high = solve(partial(excess, 1), guess, slope, above=True)
+        if high < 1e-9 * guess and excess(1, 0.0) <= 0:
+            return 0.0, 0.0
         start = high if math.isfinite(high) else guess
         low = solve(partial(excess, 0), start, slope, above=False)
         lower, upper = max(lower, low), min(upper, high)
-        stuck = turn > 0 and upper - lower > 0.5 * before
-        if upper - lower <= 3e-7 * upper or stuck:
+        stuck = turn > 1 and upper - lower > 0.5 * before
+        if upper - lower <= 3e-7 * upper or stuck or not upper > 0:
             break
-        moved = (low + high) / 2 if math.isfinite(high) else 2 * guess
+        near = lower > 0.99 * upper
+        moved = (lower + upper) / 2 if near else min(upper, 2 * guess)
         if abs(moved - guess) <= 1e-4 * guess:
             break
         guess = moved
     return min(lower, upper), upper
 
 
-def _single_jump(law: SubsampledGaussianLoss, times: int, delta: float) -> float:
-    """Guess epsilon as if one step made it all."""
-    low, high = 0.0, 1e-9
-    while times * float(law.delta(high)[1]) > delta and high < 1e6:
-        low, high = high, 2 * high
-    for _ in range(40):
-        middle = (low + high) / 2
-        if times * float(law.delta(middle)[1]) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+def _first_guess(
+    law: SubsampledGaussianLoss, times: int, delta: float, lower: float, upper: float
+) -> float:
+    """Guess rather too high: there few hits matter, and the expansion is cheap."""
+    guess = max(lower, 1e-12)
+    if not lower > 0.5 * upper:
+        guess = max(single_jump(law, times, delta), guess)
+    return math.sqrt(guess * upper) if guess < upper < math.inf else guess
+
+
+def delta_bracket(
+    step: tuple[LossLaw, int], epsilon: float, lower: float, upper: float
+) -> tuple[float, float]:
+    """Improve a bracket of delta at an epsilon above zero.
+
+    Guarantee: as that of the given bracket.
+
+    Reference: docs/proofs/rare.md
+    """
+    law, times = step
+    if not isinstance(law, SubsampledGaussianLoss):
+        return lower, upper
+    size = upper if upper < 0.5 else times * float(law.delta(epsilon)[1])
+    for _ in range(2):
+        log_value = math.log(min(max(size, TINY), 1.0))
+        low, high = expand(law, times, epsilon, log_value).delta(epsilon)
+        lower, upper = max(lower, low), min(upper, high)
+        if upper - lower <= 1e-6 * upper or not lower > 0 or lower > 1e-3 * size:
+            break
+        size = lower  # it was far off: aim at the right size
+    return min(lower, upper), upper
 
 
 def expand(
@@ -226,7 +248,10 @@ def _top(
         value = more - math.expm1(at) * some_q
         blur = slack * (more + math.expm1(at) * some_q)
         blur += 4 * times * above.drift  # `more` moves by `times` that at most
-        return value - blur, value + blur + math.exp(min(best + tilt * at, 700.0))
+        spare = math.exp(min(best + tilt * at, 700.0))
+        # Nor can it exceed the chance of any step above the edge.
+        most = (more + some_q) * (1 + slack) + 4 * times * above.drift
+        return value - blur, min(value + blur + spare, most)
 
     return term, best + tilt * epsilon
 
@@ -258,14 +283,15 @@ def _cell(
     for hits in range(1, min(times, _MOST_HITS) + 1):
         log_ways = _log_choose(times, hits) + hits * unit
         # At least so many in the cell: choose them, the others are anywhere below.
-        rest = _chernoff(
-            _composed((cell, hits), (up_to, times - hits)),
-            log_ways,
-            epsilon,
-            log_value,
-        )
-        if rest(epsilon)[1] < math.exp(max(log_value + _NEGLIGIBLE, -740.0)):
-            return [*terms, rest]
+        if hits == 1 or terms[-1](epsilon)[1] < math.exp(max(log_value - 12, -740.0)):
+            rest = _chernoff(
+                _composed((cell, hits), (up_to, times - hits)),
+                log_ways,
+                epsilon,
+                log_value,
+            )
+            if rest(epsilon)[1] < math.exp(max(log_value + _NEGLIGIBLE, -740.0)):
+                return [*terms, rest]
         parts = _composed((cell, hits), (under, times - hits))
         terms.append(_term(parts, log_ways, epsilon, log_value))
     if times > _MOST_HITS:
@@ -295,7 +321,12 @@ def _chernoff(
 ) -> Term:
     """Return a term that is only bounded above."""
     log_drop = _log_drop(components, log_value - log_ways)
-    c, _ = _sketch(components, log_drop).at_epsilon(epsilon, positive=True)
+    sketch = _sketch(components, log_drop)
+    c, _ = sketch.at_epsilon(epsilon, positive=True)
+    # Where epsilon is out of reach any tilt will do, and small ones are computed well.
+    enough = log_value - log_ways + _NEGLIGIBLE - 5
+    while c > 1e-9 and sketch.cumulants(c / 2)[0] - c / 2 * epsilon < enough:
+        c /= 2
     bound, missing = log_ways + log_chernoff(c) + 1e-9, 0.0
     for law, copies in components:
         log_mass, rest = _log_above(law, c, log_drop)

@@ -10,7 +10,7 @@ import ibis.expr.types as ir
 from hush.errors import InvalidArgument
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.part import Key, Limit, Part
-from hush.tables.reading import Reading
+from hush.tables.reading import Reading, is_key
 
 _MOST_KEYS = 1 << 20
 
@@ -129,9 +129,6 @@ def _among(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
         return found | table[by[0]].isnull() if (None,) in keys else found
     condition: Any = None
     for key in keys:
-        here: Any = None
-        for name, value in zip(by, key, strict=True):
-            one = table[name].isnull() if value is None else table[name] == value
-            here = one if here is None else here & one
+        here = is_key(table, by, key)
         condition = here if condition is None else condition | here
     return condition

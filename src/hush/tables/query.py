@@ -160,7 +160,10 @@ class Query:
         """The rows the query is about."""
         data = self.dataset
         table = self.groups.rows(data.table, data.unit)
-        return View(table, data.table, data.unit, data.rows, self.by, data.groups)
+        keys = self.groups.keys
+        # Keys found in the data are capped by what a person keeps of them.
+        groups = None if keys is None else data.groups
+        return View(table, data.table, data.unit, data.rows, self.by, keys, groups)
 
     @cached_property
     def _terms(self) -> tuple[Term, ...]:
@@ -186,7 +189,8 @@ class Query:
         data = self.dataset
         lines = [
             f"One person (by {data.unit or 'row'}) counts for at most "
-            f"{data.rows} rows over all groups together.",
+            f"{data.rows} rows over all groups together"
+            + (f", in at most {data.groups} groups." if data.groups else "."),
             self.groups.words(),
             *(f"{part.name}: {part.words()}" for part in self.parts),
             *(str(ibis.to_sql(each)) for each in self.relations()),

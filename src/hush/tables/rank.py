@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+import ibis
 import ibis.expr.types as ir
 import numpy as np
 
@@ -32,8 +33,15 @@ class Cut(Reading):
 
     def relation(self, view: View) -> ir.Table:
         """One row per group and cell that has rows."""
+        if view.sampled:
+            return view.tallied(self._cell, self.axis.size)
         value = expression.number(view.weighted, self.text)
         return cells.cells(view.weighted, view.by, value, self.axis)
+
+    def _cell(self, table: ir.Table) -> Any:
+        value = expression.number(table, self.text)
+        nothing = ibis.null("int64")
+        return ibis.ifelse(value.notnull(), self.axis.cell(value), nothing)
 
     def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
         """Return the fetched table: which groups are wanted is known later."""

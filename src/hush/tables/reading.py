@@ -6,17 +6,29 @@ before anything runs, and its rows never leave the process except through a mech
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
+import ibis
 import ibis.expr.types as ir
 
-from hush.tables import bounding, expression
+from hush.tables import bounding, engine, expression
 from hush.tables.bounding import Grid, Moment
+from hush.tables.caps import Caps, Field, capped
 
 Key = tuple[Any, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Code:
+    """A whole number of a row in 0..2^bits - 1: its name and how an engine gets it."""
+
+    name: str
+    value: Callable[[ir.Table], Any]
+    bits: int
 
 
 @final
@@ -29,12 +41,82 @@ class View:
     unit: str | None
     rows: int
     by: tuple[str, ...]
-    groups: int | None = None
+    keys: tuple[Key, ...] | None = None
+    groups: int | None = None  # a literal cap on the groups of a person
 
     @cached_property
     def weighted(self) -> ir.Table:
         """The table with each row's weight in `_w`; see `bounding.weighted`."""
         return bounding.weighted(self.table, self.unit, self.rows)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether people are cut to whole rows and groups instead of weighed."""
+        return self.groups is not None and self.unit is not None
+
+    def coded(self, codes: tuple[Code, ...]) -> tuple[ir.Table, tuple[str, ...]]:
+        """Return bounded rows with their codes and `_w`, and how they are grouped.
+
+        Weighed rows are grouped by their own columns. A sample keeps nothing of a row
+        but its codes, so the place of its key stands for the group: `_g`.
+        """
+        if not self.sampled:
+            found = {code.name: code.value(self.weighted) for code in codes}
+            return self.weighted.mutate(**found), self.by
+        keys, table = self.keys or ((),), self.table
+        place = Field("_g", _place(table, self.by, keys), len(keys).bit_length())
+        fields = [place, *(Field(c.name, c.value(table), c.bits) for c in codes)]
+        caps = Caps(self.rows, self.groups)
+        return capped(table, str(self.unit), fields, caps, group="_g"), ("_g",)
+
+    def tallied(self, cell: Callable[[ir.Table], Any], size: int) -> ir.Table:
+        """Return rows (group…, `_cell`, `_n`): the weight of each cell with rows.
+
+        `cell` is a number in 0..size - 1, NULL where a row is in none.
+        """
+
+        def code(table: ir.Table) -> Any:
+            return ibis.coalesce(cell(table), ibis.literal(-1, "int64")) + 1
+
+        table, by = self.coded((Code("_code", code, size.bit_length()),))
+        kept = table.filter(table["_code"] > 0)
+        found = kept.group_by(*by, "_code").agg(_n=kept["_w"].sum().cast("int64"))
+        return found.mutate(_cell=found["_code"] - 1).drop("_code")
+
+    def named(self, rows: Any) -> Any:
+        """Return fetched rows with the columns of their keys."""
+        if not self.sampled or self.keys is None:
+            return rows
+        import pyarrow
+
+        places = rows["_g"].to_pylist()
+        for i, name in enumerate(self.by):
+            values = [key[i] for key in self.keys]
+            column = pyarrow.array(values).take(pyarrow.array(places, pyarrow.int64()))
+            rows = rows.append_column(name, column)
+        return rows
+
+
+def _place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
+    """Return the place of a row's key among public keys."""
+    if not by:
+        return ibis.literal(0, "int64")
+    return ibis.cases(
+        *(
+            (is_key(table, by, key), ibis.literal(i, "int64"))
+            for i, key in enumerate(keys)
+        ),
+        else_=ibis.literal(len(keys) - 1, "int64"),  # no such row is left
+    )
+
+
+def is_key(table: ir.Table, by: tuple[str, ...], key: Key) -> Any:
+    """Return the condition that a row has this key; NULL is a value here."""
+    here: Any = None
+    for name, value in zip(by, key, strict=True):
+        one = table[name].isnull() if value is None else table[name] == value
+        here = one if here is None else here & one
+    return here
 
 
 @dataclass(frozen=True)
@@ -76,6 +158,17 @@ class Term:
         most = float(one.half * two.half)
         return Grid.of((0.0 if (first, one) == (second, two) else -most, most))
 
+    @property
+    def bits(self) -> int:
+        """How wide a code is."""
+        return (self.grid.high - self.grid.low + 1).bit_length()
+
+    def code(self, table: ir.Table) -> Any:
+        """Return 0 where a row does not count, and 1 above its steps elsewhere."""
+        value = self.value(table)
+        one, zero = ibis.literal(1, "int64"), ibis.literal(0, "int64")
+        return ibis.ifelse(value.notnull(), self.grid.steps(value) + one, zero)
+
     def value(self, table: ir.Table) -> Any:
         """Return the engine's number for every row; NULL where it does not count."""
         present = [expression.number(table, text).notnull() for text in self.given]
@@ -102,15 +195,26 @@ class Sums(Reading):
 
     def relation(self, view: View) -> ir.Table:
         """One row per group with exact integer sums."""
+        if view.sampled:
+            return self._of_sample(view)
         table = view.weighted
         # Worked out once per row, under a name: sums refer to it several times.
         values = {f"_v{i}": term.value(table) for i, term in enumerate(self.terms)}
         table = table.mutate(**values)
         moments = tuple(
-            Moment(f"m{i}", table[f"_v{i}"], term.grid)
+            Moment.of(f"m{i}", table[f"_v{i}"], term.grid)
             for i, term in enumerate(self.terms)
         )
         return bounding.sums(table, view.by, moments)
+
+    def _of_sample(self, view: View) -> ir.Table:
+        codes = (Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
+        table, by = view.coded(tuple(codes))
+        moments = tuple(
+            Moment(f"m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
+            for i in range(len(self.terms))
+        )
+        return bounding.sums(table, by, moments)
 
     def collect(
         self, rows: Any, by: tuple[str, ...]
@@ -142,7 +246,7 @@ class Fetched:
                 relation = self._built.get(reading)
                 if relation is None:
                     relation = reading.relation(self._view)
-                rows = relation.to_pyarrow()
+                rows = self._view.named(engine.fetch(relation))
                 self._known[reading] = reading.collect(rows, self._view.by)
             return self._known[reading]
 

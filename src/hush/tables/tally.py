@@ -45,11 +45,7 @@ class Tally(Reading):
 
     def relation(self, view: View) -> ir.Table:
         """One row per group and cell that has rows."""
-        table = view.weighted
-        cell = self._bin(table) if self.bins else self._value(table)
-        marked = table.mutate(_cell=cell)
-        kept = marked.filter(marked["_cell"].notnull())
-        return kept.group_by(*view.by, "_cell").agg(_n=kept["_w"].sum())
+        return view.tallied(self._bin if self.bins else self._value, self.size)
 
     def _bin(self, table: ir.Table) -> Any:
         """Return the number of the bin, NULL outside."""

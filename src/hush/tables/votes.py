@@ -49,7 +49,9 @@ def nth_smallest(table: ir.Table, by: str, column: str, count: int) -> ir.Table:
     """
     listed = table.group_by(by).agg(_list=table[column].collect())
     ordered = listed.mutate(_list=listed["_list"].sort())
-    return ordered.select(by, _cut=ordered["_list"][count - 1])
+    picked = ordered.select(by, _cut=ordered["_list"][count - 1])
+    # Grouping once more makes PostgreSQL sort a list once, not for every joined row.
+    return picked.group_by(by).agg(_cut=picked["_cut"].max())
 
 
 def _pairs(table: ir.Table, unit: str, by: tuple[str, ...]) -> ir.Table:

@@ -55,7 +55,7 @@ def test_expansion_agrees_where_the_contour_is_sharp(std, rate, times, delta):
     law = SubsampledGaussianLoss(std, rate, "remove")
     low, high = contour.epsilon_bracket([(law, times)], delta)
     with np.errstate(all="ignore"):
-        lower, upper = rare.epsilon_bracket(law, times, delta, 0.0, math.inf)
+        lower, upper = rare.epsilon_bracket((law, times), delta, 0.0, math.inf)
     assert lower <= high
     assert low <= upper
 

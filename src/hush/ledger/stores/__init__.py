@@ -1,7 +1,7 @@
 """Where a ledger is kept: in memory, in an SQLite file, in PostgreSQL."""
 
 from hush.errors import InvalidArgument
-from hush.ledger.stores.base import Store
+from hush.ledger.stores.base import FORMAT, Store
 
 
 def open_store(url: str) -> Store:
@@ -32,4 +32,4 @@ def open_store(url: str) -> Store:
     )
 
 
-__all__ = ["Store", "open_store"]
+__all__ = ["FORMAT", "Store", "open_store"]

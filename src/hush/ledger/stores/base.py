@@ -1,15 +1,22 @@
 """What the protocol asks of a store: one durable transaction at a time."""
 
+import functools
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
+from hush.errors import LedgerError
 from hush.ledger.account import Balance
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
 from hush.ledger.entry import GENESIS, Entry, Kind
+from hush.ledger.request import Request
+from hush.ledger.stores.schema import RARE
+
+FORMAT = 1  # of the tables and the entries; another is refused, never guessed at
 
 Result = TypeVar("Result")
 Statement = tuple[str, Sequence[Any]]
@@ -20,18 +27,25 @@ _BALANCE = "name, notion, power1, power2, delta, limit1, limit2, spent1, spent2"
 _HEAD = "SELECT seq, hash FROM hush_entry ORDER BY seq DESC LIMIT 1"
 _EVENTS = f"SELECT {_FIELDS} FROM hush_entry WHERE scope = ? AND key = ?"
 _FAILURES = (
-    "SELECT count(*) FROM hush_entry WHERE kind = 'fail' AND scope = ? AND seq > "
-    "(SELECT coalesce(max(seq), 0) FROM hush_entry WHERE kind = 'unlock' AND scope = ?)"
+    f"SELECT count(*) FROM hush_entry WHERE {RARE} AND kind = 'fail' AND scope = ? "
+    "AND seq > (SELECT coalesce(max(seq), 0) FROM hush_entry "
+    f"WHERE {RARE} AND kind = 'unlock' AND scope = ?)"
 )
+_LINKS = f"SELECT key FROM hush_entry WHERE {RARE} AND kind = 'link' AND scope"
 
 
 def _entry(row: Sequence[Any]) -> Entry:
     return Entry(row[0], Kind(row[1]), *row[2:])
 
 
+@functools.lru_cache(maxsize=256)  # a grid stays what it was when it was opened
+def _grid(notion: str, power1: int, power2: int, delta: str) -> Grid:
+    return Grid(notion, (power1, power2), Fraction(delta))
+
+
 def _balance(row: Sequence[Any]) -> Balance:
     name, notion, power1, power2, delta, *units = row
-    grid = Grid(notion, (power1, power2), Fraction(delta))
+    grid = _grid(notion, power1, power2, delta)
     return Balance(name, grid, (units[0], units[1]), (units[2], units[3]))
 
 
@@ -84,9 +98,8 @@ class Transaction(ABC):
         """Read what is on record for a key, its payers and the accounts `names`."""
         asked: list[Statement] = [(_HEAD, ()), (_EVENTS, (scope, key))]
         if names:
-            links = f"kind = 'link' AND scope IN ({_marks(payers)})"
             accounts = f"FROM hush_account WHERE name IN ({_marks(names)})"
-            asked.append((f"SELECT key FROM hush_entry WHERE {links}", payers))
+            asked.append((f"{_LINKS} IN ({_marks(payers)})", payers))
             asked.append((f"SELECT {_BALANCE} {accounts}", names))
         if failures:
             asked.append((_FAILURES, (scope, scope)))
@@ -142,8 +155,32 @@ class Transaction(ABC):
 
     def links(self, dataset: str) -> tuple[str, ...]:
         """Return the accounts that a data set is tied to."""
-        sql = "SELECT key FROM hush_entry WHERE kind = 'link' AND scope = ?"
-        return tuple(sorted(row[0] for row in self.rows(sql, dataset)))
+        return tuple(sorted(row[0] for row in self.rows(f"{_LINKS} = ?", dataset)))
+
+    def has(self, names: frozenset[str], rows: Rows) -> bool:
+        """Whether `rows` name everything a ledger consists of.
+
+        Guarantee: refuses a ledger of another format, before anything is added to it.
+        """
+        found = {row[0] for row in rows}
+        if "hush_entry" in found:
+            self._refuse_other_formats()
+        return names <= found
+
+    def _refuse_other_formats(self) -> None:
+        first = self.first()
+        if first is None:
+            return
+        try:
+            found = json.loads(first.body)["format"]
+        except (ValueError, KeyError, TypeError):
+            found = None
+        if found != FORMAT:
+            raise LedgerError(
+                f"the ledger is of format {found!r}, and this version of hush knows "
+                f"format {FORMAT}; nothing was changed. Open it with the version of "
+                "hush that wrote it, or a newer one."
+            )
 
     # -- accounts --------------------------------------------------------------------
 
@@ -200,6 +237,24 @@ class Store(ABC):
     @abstractmethod
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Do `work`, which only reads, on one consistent state."""
+
+    @abstractmethod
+    def charge(
+        self, request: Request, key: str, kind: Kind, lockout: int | None
+    ) -> Entry | None:
+        """Charge a new key in one step, where the store has a shorter way.
+
+        Guarantee: returns the durable entry that `protocol.reserve` would have written.
+        None means that nothing was changed and the protocol has to decide: the key is
+        known, the charge does not fit, or there is no shorter way.
+        """
+
+    @abstractmethod
+    def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
+        """Store the first answer of a charged key, where there is a shorter way.
+
+        Guarantee: as for `charge`, with `protocol.seal`.
+        """
 
     @abstractmethod
     def close(self) -> None:

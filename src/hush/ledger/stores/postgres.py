@@ -8,21 +8,42 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from hush.errors import HushError, LedgerError
+from hush.ledger.entry import Entry, Kind, now
+from hush.ledger.request import Request
 from hush.ledger.steps import at
-from hush.ledger.stores import schema
+from hush.ledger.stores import routines, schema
 from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
 from hush.ledger.stores.forks import adopt
 
-_LOCK = 0x6875736C65646765  # names the chain among a database's advisory locks
 _TRIES = 12
 
-# remote_apply equals a local flush where there are no synchronous replicas.
 _BEGIN = (
     "BEGIN ISOLATION LEVEL READ COMMITTED",
     "SET LOCAL synchronous_commit = remote_apply",
-    f"SELECT pg_advisory_xact_lock({_LOCK})",
+    f"SELECT {routines.ALONE}",
+)
+# The functions need to see what was committed while they waited for the lock.
+_SESSION = (
+    "SET client_min_messages = 'warning'; "
+    "SET default_transaction_isolation = 'read committed'"
 )
 _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+
+
+# What psycopg is given is text: lists would cost more than the rest of the call.
+_CHARGE = f"SELECT * FROM hush_charge_1({', '.join(['%s'] * 9)})"
+_ANSWER = f"SELECT * FROM hush_answer_1({', '.join(['%s'] * 5)})"
+
+
+# Left to the protocol: a charge that does not fit, a function that somebody dropped,
+# prepared statements lost or doubled by a pool between here and the server.
+_LEAVE = (routines.REFUSED, "42883", "26000", "42P05")
+
+
+def _wire(request: Request) -> tuple[str, str, str]:
+    """Return payers, accounts and their costs as text; names hold no newline."""
+    units = (str(each) for name in request.names for each in request.costs[name])
+    return "\n".join(request.payers), "\n".join(request.names), " ".join(units)
 
 
 @final
@@ -78,16 +99,24 @@ class Postgres(Store):
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._connection: Any = None
-        self._attempt(self._check, "")
-        if not self.read(self._complete):
-            self.run(self._create)
+        self._cursor: Any = None  # of that connection, kept: making one takes time
+        try:
+            self._attempt(self._check, "")
+            if not self.read(self._complete):
+                self.run(self._create)
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return "Postgres(...)"  # the address may hold a password
 
     def _check(self, step: str) -> None:
-        for name in ("fsync", "full_page_writes"):
-            if self._open().execute(f"SHOW {name}").fetchone()[0] != "on":
+        names = ("fsync", "full_page_writes")
+        asked = ", ".join(f"current_setting('{name}')" for name in names)
+        values = self._open().execute(f"SELECT {asked}").fetchone()
+        for name, value in zip(names, values, strict=True):
+            if value != "on":
                 raise LedgerError(
                     f"the PostgreSQL server runs with {name}=off, so a charge could be "
                     "lost in a crash. Switch it on."
@@ -95,23 +124,36 @@ class Postgres(Store):
 
     @staticmethod
     def _complete(transaction: Transaction) -> bool:
+        # By name first: to ask of every function whether it is visible takes long.
         rows = transaction.rows(
-            "SELECT relname FROM pg_class WHERE pg_table_is_visible(oid) "
-            "UNION ALL SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
+            "SELECT relname FROM pg_class "
+            "WHERE starts_with(relname, 'hush_') AND pg_table_is_visible(oid) "
+            "UNION ALL SELECT tgname FROM pg_trigger "
+            "WHERE starts_with(tgname, 'hush_') "
+            "AND tgenabled <> 'D' AND pg_table_is_visible(tgrelid) "
+            "UNION ALL SELECT proname FROM pg_proc "
+            "WHERE starts_with(proname, 'hush_') AND pg_function_is_visible(oid)"
         )
-        return schema.NAMES.issubset(row[0] for row in rows)
+        return transaction.has(schema.NAMES | routines.NAMES, rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
-        for statement in schema.postgres():
+        for statement in (*schema.postgres(), *routines.functions()):
             transaction.later(statement, ())
 
     def _open(self) -> Any:
         if self._connection is None or self._connection.closed:
-            self._connection = self._psycopg.connect(
+            connection = self._psycopg.connect(
                 self._url, autocommit=True, connect_timeout=10
             )
-            self._connection.execute("SET client_min_messages = warning")
+            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                connection.close()
+                raise LedgerError(
+                    "the database has no encoding (SQL_ASCII), so letters have no "
+                    "agreed length to be hashed with. Create it with ENCODING 'UTF8'."
+                )
+            connection.execute(_SESSION)
+            self._connection, self._cursor = connection, connection.cursor()
         return self._connection
 
     def _attempt(self, once: Callable[[str], Result], step: str) -> Result:
@@ -190,9 +232,54 @@ class Postgres(Store):
         """Do `work` on one snapshot of the database."""
         return self._attempt(lambda name: self._transact(_SNAPSHOT, work, name), "")
 
+    def charge(
+        self, request: Request, key: str, kind: Kind, lockout: int | None
+    ) -> Entry | None:
+        """Charge a new key in one round trip."""
+        payers, names, units = _wire(request)
+        most = "" if lockout is None else str(lockout)
+        row = (str(kind), request.scope, key, now(), request.body)
+        return self._call(_CHARGE, row, (payers, names, units, most), "commit-reserve")
+
+    def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
+        """Store a first answer in one round trip."""
+        row = (str(kind), scope, key, now(), body)
+        return self._call(_ANSWER, row, (), "commit-seal")
+
+    def _call(
+        self, sql: str, row: tuple[str, ...], more: tuple[str, ...], step: str
+    ) -> Entry | None:
+        """Run a function that appends `row`, and check that it did as Python would."""
+
+        def once(name: str) -> Any:
+            connection = self._open()
+            at(name)
+            try:
+                self._cursor.execute(sql, row + more, prepare=True)
+                return self._cursor.fetchone()
+            except self._psycopg.Error as problem:
+                if problem.sqlstate not in _LEAVE:
+                    raise
+                return (None, None, None)  # and nothing was changed
+            except BaseException:  # interrupted: whether it happened is not known
+                connection.close()
+                raise
+
+        seq, prev, hash = self._attempt(once, step)
+        if seq is None:
+            return None
+        kind, scope, key, moment, body = row
+        entry = Entry(seq, Kind(kind), scope, key, moment, body, prev, hash)
+        if not entry.sound():
+            raise LedgerError(
+                f"the database wrote entry {seq} with a hash that is not that of its "
+                "content; nothing is shown. Is its encoding UTF8?"
+            )
+        return entry
+
     def close(self) -> None:
         """Close this process's connection."""
         with self._lock:
             if self._connection is not None and os.getpid() == self._owner:
                 self._connection.close()
-            self._connection = None
+            self._connection = self._cursor = None

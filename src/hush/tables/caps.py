@@ -1,0 +1,387 @@
+"""Literal caps: at most so many rows and groups of a person, a keyed sample of them.
+
+A row is a few small whole numbers: the number of its group, its values in steps. They
+are packed into one word below a keyed hash of the person and the row, and the `rows`
+smallest words of each person are kept; of these, the rows in the first `groups` groups,
+in the order of the words. A word is all there is to know of a row, so equal rows need
+no order among each other. Rows too wide for a word are kept by their hash alone, and
+equal rows at the edge share what is left to them.
+
+What is kept depends on that person's rows and public numbers alone: removing somebody
+changes nothing for anybody else (docs/proofs/caps.md). There are no window functions,
+and every engine keeps a sample of the same kind; a fixed engine always the same one.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.tables.bounding import UNIT
+from hush.tables.votes import keyed, nth_smallest
+from hush.units import Neighbors
+
+_WORD = 63  # bits of a word that sorts as it should in 64-bit integers
+_HASH = 20  # bits of hash that a sample needs at least
+_PLACES = 8  # so many rows are told apart place by place
+
+
+@final
+@dataclass(frozen=True)
+class Field:
+    """A part of a row: a name, the engine's whole number, and its width in bits.
+
+    Guarantee: whatever the expression holds counts as a number in 0..2^bits - 1: its
+    last bits, should it be larger. Give no NULLs: what they count as
+    is a number in that range too, but any.
+    """
+
+    name: str
+    value: Any
+    bits: int
+
+    @property
+    def inside(self) -> Any:
+        """The number, cut to its width."""
+        mask = ibis.literal((1 << self.bits) - 1, "int64")
+        return self.value.cast("int64") & mask
+
+
+@final
+@dataclass(frozen=True)
+class Caps:
+    """At most `rows` rows of a person, in at most `groups` groups.
+
+    Guarantee: `cells`, `norm1` and `norm2` bound what one person can move when each row
+    adds a number between `low` and `high` to its group, for all groups together.
+
+    Example:
+        >>> caps = Caps(rows=5, groups=3)
+        >>> caps.cells(), caps.norm1(0, 1), caps.norm2(0, 1)
+        (3, 5, 5)
+        >>> caps.norm1(-2, 4, "replace-one"), caps.norm2(-2, 4, "replace-one")
+        (40, 30)
+    """
+
+    rows: int
+    groups: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole("rows", self.rows, at_least=1, at_most=10**5)
+        if self.groups is not None:
+            checks.whole("groups", self.groups, at_least=1)
+
+    def cells(self, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> int:
+        """Return how many groups can change: ℓ0."""
+        one = self.rows if self.groups is None else min(self.rows, self.groups)
+        return one * (1 + _exchanged(neighbors))
+
+    def norm1(
+        self, low: int, high: int, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
+    ) -> int:
+        """Return the ℓ1 distance: rows · max|value|, twice for an exchange.
+
+        An exchange may empty some groups and fill others.
+        """
+        return self.rows * max(-low, high, 0) * (1 + _exchanged(neighbors))
+
+    def norm2(
+        self, low: int, high: int, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
+    ) -> int:
+        """Return the ℓ2 distance, rounded up.
+
+        All rows may be in one group, so removal moves rows · max|value|. An exchange is
+        convex in both people's vectors, so it is largest between corners: two in one
+        group at opposite bounds, or two in different groups at the farther bound.
+        """
+        far = max(-low, high, 0)
+        if not _exchanged(neighbors):
+            return self.rows * far
+        apart = self.rows * (max(high, 0) - min(low, 0))
+        return max(apart, math.isqrt(2 * (self.rows * far) ** 2 - 1) + 1 if far else 0)
+
+
+def _exchanged(neighbors: str | Neighbors) -> bool:
+    return Neighbors.of(neighbors) is Neighbors.REPLACE_ONE
+
+
+def capped(
+    table: ir.Table,
+    unit: str,
+    fields: Sequence[Field],
+    caps: Caps,
+    *,
+    group: str | None = None,
+    tell: Sequence[str] = (),
+    salt: int = 0,
+) -> ir.Table:
+    """Return the fields of the rows that are kept, and their weight `_w`.
+
+    `group` names the field that `caps.groups` counts. `tell` names columns of the table
+    that tell rows apart beyond the fields: they enter the hash and nothing else. Rows
+    without a unit (NULL) belong to nobody and are dropped.
+
+    Guarantee: one person has at most caps.rows rows of weight 2^20 (or rows of that
+    weight together), in at most caps.groups groups, whatever the hash does; they depend
+    on that person's rows alone.
+    """
+    _check(table, unit, fields, caps, group, tell)
+    known = table.filter(table[unit].notnull())
+    mark = tuple(known[name] for name in tell)
+    inside = [field.inside for field in fields]
+    wide = sum(field.bits for field in fields)
+    if wide + _HASH > _WORD or tell:
+        kept = _by_hash(known, unit, fields, inside, caps, group, mark, salt)
+        return kept.select(*(field.name for field in fields), "_w")
+    embedded = known._find_backend().name == "duckdb"
+    hashed = _duckdb_hash if embedded else _any_hash
+    word = _packed(known[unit], fields, inside, salt, hashed)
+    words = known.select(_unit=known[unit], _word=word)
+    if embedded and (caps.rows <= _PLACES or not _binding(caps)):
+        chosen = _by_places(words, fields, caps, group)
+    else:
+        chosen = _by_lists(words, fields, caps, group)
+    return chosen.select(
+        **{field.name: _part(chosen["_word"], fields, field.name) for field in fields},
+        _w=ibis.literal(UNIT, "int64"),
+    )
+
+
+def _binding(caps: Caps) -> bool:
+    """Return whether the rows that are kept can be in too many groups."""
+    return caps.groups is not None and caps.groups < caps.rows
+
+
+def _check(
+    table: ir.Table,
+    unit: str,
+    fields: Sequence[Field],
+    caps: Caps,
+    group: str | None,
+    tell: Sequence[str],
+) -> None:
+    names = [field.name for field in fields]
+    if not names or len(set(names)) < len(names):
+        raise InvalidArgument("fields must be at least one, with different names.")
+    for field in fields:
+        checks.whole(f"bits of {field.name}", field.bits, at_least=1, at_most=62)
+    if (caps.groups is None) != (group is None) or (group and group not in names):
+        raise InvalidArgument(
+            f"group must name the field that caps.groups counts; got {group!r}."
+        )
+    for name in (unit, *tell):
+        if name not in table.columns:
+            raise InvalidArgument(f"the table has no column {name!r}.")
+
+
+# -- rows that fit into a word -----------------------------------------------------
+
+
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
+def _hash64(x: dt.int64) -> dt.uint64:
+    """DuckDB's hash as it is."""
+
+
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
+def _hash_text(x: dt.string) -> dt.uint64:
+    """DuckDB's hash of a text."""
+
+
+def _duckdb_hash(value: Any) -> Any:
+    """Return a hash of its own kind: Ibis would cast every one twice."""
+    if value.type().is_integer() and not value.type().is_uint64():
+        found = _hash64(value.cast("int64"))
+    else:
+        found = _hash_text(value.cast("string"))
+    # The mask keeps the type; a shift would lose it, and words would have 128 bits.
+    return (found & ibis.literal((1 << 62) - 1, "uint64")).cast("int64")
+
+
+def _any_hash(value: Any) -> Any:
+    return keyed(0, value)
+
+
+def _packed(
+    unit: Any,
+    fields: Sequence[Field],
+    inside: Sequence[Any],
+    salt: int,
+    hashed: Callable[[Any], Any],
+) -> Any:
+    """Return a word: a hash of person and content above the content itself."""
+    content: Any = None
+    for field, value in zip(fields, inside, strict=True):
+        content = value if content is None else _shifted(content, field.bits) + value
+    content = ibis.coalesce(content, ibis.literal(0, "int64"))
+    wide = sum(field.bits for field in fields)
+    # Within one person the exclusive or tells every two contents apart.
+    start = ibis.literal(salt, "int64")
+    mixed = hashed(hashed(unit) ^ start ^ content)
+    high = mixed & ibis.literal((1 << (_WORD - wide)) - 1, "int64")
+    return _shifted(high, wide) + content
+
+
+def _shifted(value: Any, bits: int) -> Any:
+    return value * ibis.literal(1 << bits, "int64")
+
+
+def _part(word: Any, fields: Sequence[Field], name: str) -> Any:
+    """Return the named field of a word."""
+    below = 0
+    for field in reversed(fields):
+        if field.name == name:
+            mask = ibis.literal((1 << field.bits) - 1, "int64")
+            return (word >> ibis.literal(below, "int64")) & mask
+        below += field.bits
+    raise AssertionError(name)
+
+
+def _by_lists(
+    words: ir.Table, fields: Sequence[Field], caps: Caps, group: str | None
+) -> ir.Table:
+    """Keep by sorted lists and a join: on every engine, for any caps."""
+    listed = words.group_by("_unit").agg(_list=words["_word"].collect())
+    ordered = listed.mutate(_list=listed["_list"].sort())
+    cut = ordered.mutate(_list=ordered["_list"][0 : caps.rows])
+    kept = cut.select("_unit", _word=cut["_list"].unnest())
+    if group is None or caps.groups is None or not _binding(caps):
+        return kept
+    coded = kept.mutate(_code=_part(kept["_word"], fields, group))
+    # Words of different groups differ, so the first words of groups are in a row.
+    firsts = coded.group_by("_unit", "_code").agg(_first=coded["_word"].min())
+    counts = firsts.group_by("_unit").agg(_groups=firsts.count())
+    heavy = counts.filter(counts["_groups"] > caps.groups).select(
+        _heavy=counts["_unit"]
+    )
+    many = firsts.inner_join(heavy, firsts["_unit"] == heavy["_heavy"])
+    cuts = nth_smallest(
+        many.select("_heavy", "_first"), "_heavy", "_first", caps.groups
+    )
+    joined = many.inner_join(cuts, many["_heavy"] == cuts["_heavy"])
+    gone = joined.filter(joined["_first"] > joined["_cut"]).select(
+        _gone=joined["_unit"], _gone_code=joined["_code"]
+    )
+    return coded.anti_join(
+        gone,
+        (coded["_unit"] == gone["_gone"]) & (coded["_code"] == gone["_gone_code"]),
+    )
+
+
+@ibis.udf.agg.builtin(name="min")  # type: ignore[untyped-decorator]
+def _smallest(x: dt.int64, n: dt.int32) -> dt.Array[dt.int64]:
+    """DuckDB's list of the n smallest, in order."""
+
+
+def _by_places(
+    words: ir.Table, fields: Sequence[Field], caps: Caps, group: str | None
+) -> ir.Table:
+    """Keep the same words by DuckDB's smallest-n aggregate: no list, no join."""
+    rows = caps.rows
+    listed = words.group_by("_unit").agg(_list=_smallest(words["_word"], rows))
+    if group is None or caps.groups is None or not _binding(caps):
+        return listed.select(_word=listed["_list"].unnest())
+    placed = listed.select(**{f"_w{i}": listed["_list"][i] for i in range(rows)})
+    word = [placed[f"_w{i}"] for i in range(rows)]
+    coded = placed.mutate(
+        **{f"_c{i}": _part(word[i], fields, group) for i in range(rows)}
+    )
+    code = [coded[f"_c{i}"] for i in range(rows)]
+    fresh = coded.mutate(
+        **{f"_n{i}": _differs(code[i], code[:i]) for i in range(1, rows)}
+    )
+    first = [fresh[f"_n{i}"] if i else ibis.literal(value=True) for i in range(rows)]
+    kept = []
+    for i in range(rows):
+        mine = fresh[f"_c{i}"]
+        # Groups met before this one's first row, among the rows up to here.
+        before = [
+            (first[m] & _differs(mine, [fresh[f"_c{j}"] for j in range(m + 1)]))
+            .ifelse(1, 0)
+            .cast("int64")
+            for m in range(i)
+        ]
+        place: Any = sum(before, ibis.literal(0, "int64"))
+        kept.append(
+            ibis.ifelse(place < caps.groups, fresh[f"_w{i}"], ibis.null("int64"))
+        )
+    chosen = fresh.select(_word=ibis.array(kept).unnest())
+    return chosen.filter(chosen["_word"].notnull())
+
+
+def _differs(value: Any, others: Sequence[Any]) -> Any:
+    found: Any = ibis.literal(value=True)
+    for other in others:
+        found = found & (value != other)
+    return found
+
+
+# -- rows of any width -------------------------------------------------------------
+
+
+def _edge(table: ir.Table, by: str, column: str, count: int) -> ir.Table:
+    """Return `nth_smallest`, on DuckDB by its own aggregate."""
+    if table._find_backend().name != "duckdb":
+        return nth_smallest(table, by, column, count)
+    listed = table.group_by(by).agg(_list=_smallest(table[column], count))
+    return listed.select(by, _cut=listed["_list"][count - 1])
+
+
+def _by_hash(
+    known: ir.Table,
+    unit: str,
+    fields: Sequence[Field],
+    inside: Sequence[Any],
+    caps: Caps,
+    group: str | None,
+    mark: Sequence[Any],
+    salt: int,
+) -> ir.Table:
+    """Keep rows by their hash; equal hashes at the edge share the weight left."""
+    zero, one = ibis.literal(0, "int64"), ibis.literal(1, "int64")
+    inside = [ibis.coalesce(value, zero) for value in inside]
+    named = {f.name: v for f, v in zip(fields, inside, strict=True)}
+    rows = known.select(
+        _unit=known[unit], _hash=keyed(salt, known[unit], *inside, *mark), **named
+    )
+    counts = rows.group_by("_unit").agg(_rows=rows.count())
+    heavy = counts.filter(counts["_rows"] > caps.rows).select(_heavy=counts["_unit"])
+    many = rows.inner_join(heavy, rows["_unit"] == heavy["_heavy"])
+    hashes = many.select("_heavy", "_hash")
+    edges = _edge(hashes, "_heavy", "_hash", caps.rows).rename(_at="_heavy")
+    around = hashes.inner_join(edges, hashes["_heavy"] == edges["_at"])
+    people = around.group_by("_heavy", "_cut").agg(
+        _below=ibis.ifelse(around["_hash"] < around["_cut"], one, zero).sum(),
+        _equal=ibis.ifelse(around["_hash"] == around["_cut"], one, zero).sum(),
+    )
+    joined = rows.left_join(people, rows["_unit"] == people["_heavy"])
+    light = joined["_cut"].isnull()
+    left = (ibis.literal(caps.rows, "int64") - joined["_below"]).cast("float64")
+    share = (left * UNIT / ibis.coalesce(joined["_equal"], one)).floor().cast("int64")
+    whole = ibis.literal(UNIT, "int64")
+    weight = ibis.ifelse(light | (joined["_hash"] < joined["_cut"]), whole, share)
+    kept = joined.filter(light | (joined["_hash"] <= joined["_cut"])).mutate(_w=weight)
+    if group is None or caps.groups is None or not _binding(caps):
+        return kept
+    firsts = kept.group_by(_person=kept["_unit"], _code=kept[group]).agg(
+        _first=kept["_hash"].min()
+    )
+    sizes = firsts.group_by("_person").agg(_groups=firsts.count())
+    spread = sizes.filter(sizes["_groups"] > caps.groups).select(_wide=sizes["_person"])
+    most = firsts.inner_join(spread, firsts["_person"] == spread["_wide"])
+    # Strictly below the next one: groups with equal hashes are dropped together.
+    cuts = nth_smallest(
+        most.select("_wide", "_first"), "_wide", "_first", caps.groups + 1
+    )
+    edge = most.inner_join(cuts, most["_wide"] == cuts["_wide"])
+    gone = edge.filter(edge["_first"] >= edge["_cut"]).select(
+        _gone=edge["_person"], _gone_code=edge["_code"]
+    )
+    return kept.anti_join(
+        gone, (kept["_unit"] == gone["_gone"]) & (kept[group] == gone["_gone_code"])
+    )

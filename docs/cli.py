@@ -60,10 +60,11 @@ are null.
 | `[data] neighbors` | `"add-remove"` or `"replace-one"` |
 | `[budget]` | `epsilon` and `delta`, or `rho`, or `mu` |
 | `[ledger] url` | `"sqlite:///file"`, from the folder of `hush.toml`, or `"postgresql://…"` |
-| `[columns.NAME] type` | `number`, `text`, `date` or `boolean`; needed for CSV only |
-| `[columns.NAME] bounds` | public bounds, as in `[0, 80]` |
+| `[columns.NAME] type` | `number`, `text`, `date` or `boolean`; needed for CSV only, where all else is text |
+| `[columns.NAME] bounds` | public bounds, as in `[0, 80]`; or `"private"`, which costs a quarter of ε |
 | `[columns.NAME] keys` | public values for GROUP BY, or `"private"` |
 | `[keys]` | public tuples for several columns at once: `"region, year" = [["north", 2024]]` |
+| `[tables]` | public tables that JOIN may name: `zones = "zones.parquet"` |
 
 The first query begins the ledger. A ledger that exists is never given a new account by
 accident: `hush budget --open` adds the data set to it, `hush budget --raise` enlarges the

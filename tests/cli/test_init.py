@@ -98,7 +98,7 @@ def test_a_folder_is_read_by_its_first_file(shop):
     ("arguments", "words"),
     [
         (("nothing.parquet",), "does not exist"),
-        (("hush.toml",), "must end in one of"),
+        (("hush.toml",), "must be files of one kind"),
         (("bad.parquet",), "is not a Parquet file"),
         (("t.json",), "no schema to read"),
         (("trips.parquet", "--unit", "nobody"), "is not a column"),

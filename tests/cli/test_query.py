@@ -39,6 +39,49 @@ def test_keys_found_in_the_data_need_a_delta(shop):
     assert shop.run("query", text, "-e", 0.5).exit_code == 1
 
 
+def test_what_is_shown_may_be_sorted_and_cut(shop):
+    text = f"{BY} ORDER BY n DESC LIMIT 1"
+    shown = shop.json("query", text, "-e", 1)
+    assert [row["borough"] for row in shown["rows"]] == ["Kings"]
+
+
+def test_a_public_table_is_joined(shop):
+    from pyarrow import table
+    from pyarrow.parquet import write_table
+
+    zones = table({"zone": list(range(7)), "side": ["east", "west"] * 3 + ["east"]})
+    write_table(zones, shop.folder / "zones.parquet")
+    text = "SELECT side, COUNT(*) AS n FROM trips JOIN zones USING (zone) GROUP BY side"
+    more = '[tables]\nzones = "zones.parquet"\n[keys]\nside = ["east", "west"]\n'
+    shop.edit("[columns.zone]", more + "[columns.zone]")
+    assert set(shop.json("plan", text, "-e", 0.5)["error"]) == {"n"}
+    assert len(shop.json("query", text, "-e", 0.5)["rows"]) == 2
+    shop.edit('zones = "zones.parquet"', 'zones = "trips.parquet"')
+    done = shop.run("query", text, "-e", 0.5)
+    assert done.exit_code == 1
+    assert "is the data itself" in done.stderr
+
+
+def test_bounds_may_be_found_in_the_data(shop):
+    shop.edit("bounds = [0, 60]", 'bounds = "private"')
+    text = "SELECT AVG(fare) AS fare FROM trips"
+    assert shop.run("plan", text, "-e", 1).exit_code == 1
+    assert len(shop.json("query", text, "-e", 1.5)["rows"]) == 1
+    assert shop.spent() == pytest.approx(1.5)
+
+
+def test_csv_columns_have_the_types_that_are_declared(shop):
+    from pyarrow import csv, parquet
+
+    csv.write_csv(parquet.read_table("trips.parquet"), shop.folder / "trips.csv")
+    shop.edit("trips.parquet", "trips.csv")
+    text = "SELECT AVG(fare) AS fare FROM trips"
+    assert shop.run("query", text, "-e", 0.5).exit_code == 1  # a text has no mean
+    shop.edit("bounds = [0, 60]", 'type = "number"\nbounds = [0, 60]')
+    row = shop.json("query", text, "-e", 0.5)["rows"][0]
+    assert abs(row["fare"] - 24.5) < 10 * (row["fare_high"] - row["fare_low"])
+
+
 def test_every_row_may_be_a_person(shop):
     shop.edit('unit = "driver"', 'unit = "row"')
     shown = shop.json("query", COUNT, "-e", 1)

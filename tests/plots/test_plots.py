@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pyarrow
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import hush
@@ -71,7 +72,7 @@ def test_a_picture_is_drawn_on_the_axes_it_is_given(data, name):
 def test_texts_do_not_overlap_and_stay_inside(data, name):
     axes = every(data)[name]()
     figure = axes.figure
-    figure.canvas.draw()
+    FigureCanvasAgg(figure).draw()
     inside = figure.bbox
     for axis in (axes.xaxis, axes.yaxis):
         boxes = [t.get_window_extent() for t in axis.get_ticklabels() if t.get_text()]
@@ -93,17 +94,17 @@ def test_texts_do_not_overlap_and_stay_inside(data, name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_a_saved_picture_has_the_same_bytes_again(data, tmp_path, name, kind):
-    axes = every(data)[name]()
-    one = plots.save(axes, tmp_path / f"one.{kind}").read_bytes()
-    assert plots.save(axes, tmp_path / f"two.{kind}").read_bytes() == one
+    draw = every(data)[name]
+    one = plots.save(draw(), tmp_path / f"one.{kind}").read_bytes()
+    assert plots.save(draw(), tmp_path / f"two.{kind}").read_bytes() == one
 
 
 def test_tradeoff_and_profile_draw_the_curves_bounds():
     curve = repeat(Pure(0.3), times=5)
     line = plots.tradeoff(curve).lines[-1]
-    np.testing.assert_allclose(
-        line.get_ydata(), curve.tradeoff_at(line.get_xdata()), rtol=0
-    )
+    drawn, exact = line.get_ydata()[::10], curve.tradeoff_at(line.get_xdata()[::10])
+    assert (drawn <= exact + 1e-12).all()
+    assert (drawn >= exact - 2e-3).all()  # a fifth of a pixel
     line = plots.profile(curve, most=1.0).lines[-1]
     np.testing.assert_allclose(
         line.get_ydata(), curve.delta_at(line.get_xdata()), rtol=0

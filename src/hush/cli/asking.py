@@ -21,7 +21,7 @@ def asked(data: Any, about: config.Config, text: str) -> Any:
     """Return the query that a statement asks of a data set, or refuse it."""
     from hush.tables import select
 
-    return select.query(data, text, keys=about.keys, bounds=about.bounds)
+    return select.query(data, text, **about.known)
 
 
 def planned(about: config.Config, text: str, epsilon: float, delta: float) -> Any:

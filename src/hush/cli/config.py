@@ -1,9 +1,8 @@
 """`hush.toml`: what may be asked of which data, by whom it is paid."""
 
-import inspect
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -23,6 +22,7 @@ _SECTIONS = {
     "ledger": {"url"},
     "columns": None,
     "keys": None,
+    "tables": None,
 }
 
 
@@ -32,7 +32,7 @@ class Column:
     """What is publicly known of a column."""
 
     kind: str | None = None
-    bounds: tuple[float, float] | None = None
+    bounds: tuple[float, float] | str | None = None
     keys: Any = None
 
 
@@ -51,6 +51,12 @@ class Config:
     ledger: str
     columns: Mapping[str, Column] = field(default_factory=dict)
     together: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """All that is public: what `Dataset.sql` takes beside the statement."""
+        return {"keys": self.keys, "bounds": self.bounds, "tables": dict(self.tables)}
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -93,8 +99,8 @@ class Config:
         return self.unit
 
     @property
-    def bounds(self) -> dict[str, tuple[float, float]]:
-        """Public bounds by column."""
+    def bounds(self) -> dict[str, Any]:
+        """Public bounds by column, or "private" where they are found in the data."""
         named = self.columns.items()
         return {name: e.bounds for name, e in named if e.bounds is not None}
 
@@ -125,14 +131,11 @@ class Config:
             raise refused from None
         if untyped and not set(found.table.columns) <= set(self.types):
             raise refused
-        return replace(found, name=self.name)
+        return found
 
     def _open(self, person: str | None, ledger: Ledger) -> "Dataset":
         import hush
 
-        more: dict[str, Any] = {}
-        if self.declared and "types" in inspect.signature(hush.open).parameters:
-            more["types"] = self.declared
         return hush.open(
             self.source,
             unit=person,
@@ -140,7 +143,7 @@ class Config:
             neighbors=self.neighbors,
             rows=self.rows,
             name=self.name,
-            **more,
+            types=self.declared,
         )
 
     def unread(self) -> "Dataset":
@@ -148,7 +151,7 @@ class Config:
         import hush
 
         return hush.open(
-            schema.stand_in(self.name, self.types),
+            schema.stand_in(self.types),
             unit=self.person,
             budget=self.budget,
             neighbors=self.neighbors,
@@ -184,10 +187,17 @@ def _config(path: Path, text: Mapping[str, Any]) -> Config:
         if known is not None:
             _only(section, known, f"[{name}] setting")
     data = text.get("data", {})
-    source = _text(data, "source", "[data]")
+    source = _beside(path, _text(data, "source", "[data]"))
+    public = text.get("tables", {})
+    tables = {n: _beside(path, _text(public, n, "[tables]")) for n in public}
+    for name, other in tables.items():
+        if Path(other).resolve() == Path(source).resolve():
+            raise InvalidArgument(
+                f"[tables] {name} is the data itself; only public tables stand there."
+            )
     return Config(
         path=path,
-        source=_beside(path, source),
+        source=source,
         name=_text(data, "name", "[data]"),
         unit=_text(data, "unit", "[data]", empty=True),
         rows=checks.whole("rows", data.get("rows", 10), at_least=1),
@@ -196,6 +206,7 @@ def _config(path: Path, text: Mapping[str, Any]) -> Config:
         ledger=_url(path, _text(text.get("ledger", {}), "url", "[ledger]")),
         columns={n: _column(n, each) for n, each in text.get("columns", {}).items()},
         together={n: _keys(n, each) for n, each in text.get("keys", {}).items()},
+        tables=tables,
     )
 
 
@@ -247,9 +258,15 @@ def _column(name: str, given: Any) -> Column:
         )
     return Column(
         kind,
-        None if bounds is None else checks.interval(f"bounds of {name!r}", bounds),
+        _bounds(name, bounds),
         None if keys is None else _keys(name, keys),
     )
+
+
+def _bounds(name: str, bounds: Any) -> tuple[float, float] | str | None:
+    if bounds is None or bounds == "private":
+        return bounds  # type: ignore[no-any-return]
+    return checks.interval(f"bounds of {name!r}", bounds)
 
 
 def _keys(name: str, keys: Any) -> Any:

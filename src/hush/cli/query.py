@@ -7,7 +7,7 @@ from rich.table import Table
 
 from hush import checks
 from hush.cli import config, ledgers
-from hush.cli.asking import FOUND, Delta, Epsilon, Level, Sql, Where, asked, planned
+from hush.cli.asking import FOUND, Delta, Epsilon, Level, Sql, Where, planned
 from hush.cli.session import Debug, Json, Quiet, plain, session
 
 
@@ -70,7 +70,7 @@ def query(
         planned(about, text, epsilon, delta)  # refused before anything is opened
         with ledgers.paying(about) as ledger, out.working("asking the data …"):
             data = about.opened(ledger)
-            answer = asked(data, about, text).release(epsilon, delta, key=key)
+            answer = data.sql(text, epsilon, delta, key=key, **about.known)
             columns = {n: plain(v) for n, v in answer.to_dict(level).items()}
             remaining = ledger.remaining()
         receipt = answer.receipt

@@ -10,22 +10,27 @@ from hush.errors import InvalidArgument
 DECLARED = {"number": "float64", "text": "string", "date": "date", "boolean": "boolean"}
 
 
+_DELIMITED = {".csv": ",", ".tsv": "\t"}
+_LINES = (".json", ".jsonl", ".ndjson")
+_KNOWN = (".parquet", *_DELIMITED, *_LINES)
+
+
 def untyped(source: str) -> bool:
     """Whether the columns of a source have no types of their own."""
-    return _first(source).suffix in (".csv", ".json")
+    return _first(source).suffix in (*_DELIMITED, *_LINES)
 
 
 def _first(source: str) -> Path:
     """Return the file that speaks for a source: the first of a folder or pattern."""
     path = Path(source)
     if path.is_dir():
-        found = sorted(e for e in path.iterdir() if e.suffix in (".parquet", ".csv"))
+        found = sorted(each for each in path.rglob("*") if each.suffix in _KNOWN)
     elif "*" in source:
         found = sorted(path.parent.glob(path.name))
     else:
         return path
     if not found:
-        raise InvalidArgument(f"source {source!r} holds no Parquet or CSV file.")
+        raise InvalidArgument(f"source {source!r} holds no table.")
     return found[0]
 
 
@@ -35,16 +40,16 @@ def columns(source: str) -> dict[str, str]:
     Guarantee: of Parquet only the footer is read, of CSV only the first line.
     """
     path = _first(source)
-    if "://" not in source and path.suffix in (".parquet", ".csv", ".json"):
+    if "://" not in source and path.suffix in _KNOWN:
         if not path.exists():
             raise InvalidArgument(
                 f"source {source!r} does not exist. Paths in hush.toml start at its "
                 "folder."
             )
-        if path.suffix == ".json":
+        if path.suffix in _LINES:
             raise InvalidArgument(
                 f"source {source!r} has no schema to read: JSON is all values. "
-                "Convert it to Parquet."
+                "Convert it to Parquet or CSV."
             )
         return _parquet(path) if path.suffix == ".parquet" else _header(path)
     from hush.tables.source import source as opened
@@ -69,7 +74,7 @@ def _parquet(path: Path) -> dict[str, str]:
 
 def _header(path: Path) -> dict[str, str]:
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        names = next(csv.reader(file), [])
+        names = next(csv.reader(file, delimiter=_DELIMITED[path.suffix]), [])
     if not names or len(set(names)) < len(names) or any(map(_value, names)):
         raise InvalidArgument(
             f"source {str(path)!r} has no header: its first line must name the "
@@ -88,8 +93,8 @@ def _value(name: str) -> bool:
     return True
 
 
-def stand_in(name: str, types: dict[str, str]) -> Any:
-    """Return a table of these columns that has no rows and can never be run."""
+def stand_in(types: dict[str, str]) -> Any:
+    """Return a table of these columns without any rows."""
     import ibis
 
-    return ibis.table(types, name=name)
+    return ibis.schema(types).to_pyarrow().empty_table()

@@ -143,12 +143,10 @@ class Mechanism(ABC):
 
     def _repr_html_(self) -> str:
         bar = if_known(lambda: self.error.interval(0.95), _bar)
-        std = if_known(lambda: self.error.std, "{:.6g}".format)
         shown = [(name, str(value)) for name, value, _ in _public(self)]
         shown += [
             ("curve at sensitivity 1", if_known(lambda: self.curve(1), repr)),
             ("error, 95%", bar),
-            ("error, std", std),
         ]
         return facts(type(self).__name__, shown)
 

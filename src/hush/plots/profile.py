@@ -33,7 +33,7 @@ def profile(
         most = min(20.0, max(max(ends) * 1.05, 0.1))
     checks.real("most", most, above=0)
     axes = new(axes)
-    epsilon = np.linspace(0, most, 161)
+    epsilon = np.linspace(0, most, 81)
     for (label, curve), stroke in zip(shown.items(), strokes(len(shown)), strict=True):
         delta = np.asarray(curve.delta_at(epsilon), dtype=float)
         delta = np.maximum(delta, least_delta / 10)  # zero has no place on this axis

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -290,14 +290,13 @@ class Curve(ABC):
         return plots.tradeoff(self, axes=axes)
 
     def _repr_html_(self) -> str:
-        rows = [(f"ε at δ = {d:g}", d) for d in (1e-5, 1e-9)]
         shown = [
-            (name, if_known(lambda d=d: self.epsilon_at(d), "{:.6g}".format))  # type: ignore[misc]
-            for name, d in rows
+            (f"ε at δ = {d:g}", if_known(partial(self.epsilon_at, d), "{:.6g}".format))
+            for d in (1e-5, 1e-9)
         ]
         delta = if_known(lambda: self.delta_at(1.0), "{:.4g}".format)
-        power = if_known(lambda: self.power_at(0.05), "{:.1%}".format)
-        shown += [("δ at ε = 1", delta), ("found, at 5% false alarms", f"≤ {power}")]
+        most = if_known(self.total_variation, "{:.1%}".format)
+        shown += [("δ at ε = 1", delta), ("hits minus false alarms", f"≤ {most}")]
         return facts(repr(self), shown)
 
     def to_json(self) -> str:

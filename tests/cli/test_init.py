@@ -114,3 +114,16 @@ def test_bad_input_is_refused_in_one_line(shop, arguments, words):
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (shop.folder / "new.toml").exists()
+
+
+def test_json_lines_are_asked_once_their_columns_are_declared(shop):
+    lines = "".join(f'{{"driver": {i}, "fare": "{i % 9}"}}\n' for i in range(500))
+    (shop.folder / "t.jsonl").write_text(lines)
+    (shop.folder / "hush.toml").write_text(
+        '[data]\nsource = "t.jsonl"\nname = "t"\nunit = "driver"\n'
+        '[budget]\nepsilon = 1.0\n[ledger]\nurl = "sqlite:///t.db"\n'
+        '[columns.driver]\ntype = "text"\n'
+        '[columns.fare]\ntype = "number"\nbounds = [0, 10]\n'
+    )
+    row = shop.json("query", "SELECT AVG(fare) AS fare FROM t", "-e", 1)["rows"][0]
+    assert 0 <= row["fare"] <= 10

@@ -92,6 +92,19 @@ def test_an_answer_is_a_table_whose_keys_are_escaped():
     assert str(answer.receipt) in read.cells[0]
 
 
+def test_a_sorted_answer_shows_its_own_rows():
+    answer = data().sql(
+        "SELECT r, COUNT(*) AS n FROM data GROUP BY r ORDER BY n LIMIT 1",
+        epsilon=1,
+        keys={"r": ["c&d", "nobody"]},
+    )
+    read = Cells(answer._repr_html_())
+    assert read.rows == 2
+    assert "nobody" in read.cells
+    labels = [each.get_text() for each in answer.plot().get_yticklabels()]
+    assert labels == ["nobody"]
+
+
 def test_a_release_is_a_table():
     answer = data().agg(n=hush.count()).release(epsilon=1)
     cells = Cells(answer.release._repr_html_()).cells

@@ -21,6 +21,7 @@ DELEGATES = {
     ("ledger/release.py", "plots"),
     ("privacy/curve.py", "plots"),
     ("tables/answer.py", "plots"),
+    ("tables/presented.py", "plots"),
 }
 
 # Heavy or optional libraries, and the parts that may import them at the top of a file.

@@ -61,7 +61,10 @@ class Config:
     @cached_property
     def types(self) -> dict[str, str]:
         """The Ibis type of every column, from the schema alone."""
-        found = schema.columns(self.source)
+        if schema.all_values(self.source) and self.columns:
+            found = dict.fromkeys(self.columns, "string")  # only hush.toml knows
+        else:
+            found = schema.columns(self.source)
         unknown = sorted(set(self.columns) - set(found))
         if unknown:
             raise InvalidArgument(

@@ -68,7 +68,7 @@ def query(
         checks.real("level", level, above=0, below=1)  # before anything is paid
         about = config.read(where)
         planned(about, text, epsilon, delta)  # refused before anything is opened
-        with ledgers.paying(about) as ledger, out.working("asking the data …"):
+        with out.working("asking the data …"), ledgers.paying(about) as ledger:
             data = about.opened(ledger)
             answer = data.sql(text, epsilon, delta, key=key, **about.known)
             columns = {n: plain(v) for n, v in answer.to_dict(level).items()}

@@ -20,6 +20,11 @@ def untyped(source: str) -> bool:
     return _first(source).suffix in (*_DELIMITED, *_LINES)
 
 
+def all_values(source: str) -> bool:
+    """Whether a source has no schema at all, so that columns must be declared."""
+    return _first(source).suffix in _LINES
+
+
 def _first(source: str) -> Path:
     """Return the file that speaks for a source: the first of a folder or pattern."""
     path = Path(source)
@@ -49,7 +54,7 @@ def columns(source: str) -> dict[str, str]:
         if path.suffix in _LINES:
             raise InvalidArgument(
                 f"source {source!r} has no schema to read: JSON is all values. "
-                "Convert it to Parquet or CSV."
+                "Declare its columns in hush.toml, or convert it to Parquet."
             )
         return _parquet(path) if path.suffix == ".parquet" else _header(path)
     from hush.tables.source import source as opened

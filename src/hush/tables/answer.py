@@ -144,11 +144,14 @@ class Answer:
         return str(self.to_arrow(0.95).to_pandas())
 
     def _repr_html_(self) -> str:
-        columns = self.to_dict(0.95)
-        rows = zip(*columns.values(), strict=True)
-        cells = ([_cell(each) for each in row] for row in rows)
-        caption = f"Released with 95% intervals, {self.receipt}"
-        return markup.grid(caption, list(columns), cells)
+        return html_table(self.to_dict(0.95), self.receipt)
+
+
+def html_table(columns: Mapping[str, list[Any]], receipt: "Receipt") -> str:
+    """Return released columns as a table for notebooks."""
+    rows = zip(*columns.values(), strict=True)
+    cells = ([_cell(each) for each in row] for row in rows)
+    return markup.grid(f"Released with 95% intervals, {receipt}", list(columns), cells)
 
 
 def _cell(value: Any) -> str:

@@ -122,7 +122,9 @@ def dots(panel: Panel) -> str:
             line(values.at(0), y, values.at(row.value), y, "stem"),
             dot(values.at(row.value), y),
             text(_BESIDE, y + 4, f"{row.value:,.{panel.digits}f}", anchor="end"),
-            line(off.at(row.low - row.truth), y, off.at(row.high - row.truth), y, "bar"),
+            line(
+                off.at(row.low - row.truth), y, off.at(row.high - row.truth), y, "bar"
+            ),
             dot(off.at(row.value - row.truth), y),
         ]
     return svg(bottom + _FOOT, parts, f"{panel.name} with intervals")
@@ -160,9 +162,7 @@ def spending(costs: list[tuple[str, float]], limit: float, asked: float) -> str:
     ticks = axis.ticks(8)
     bottom = top + deep + 8
     parts += [line(axis.at(e), bottom - 6, axis.at(e), bottom, "grid") for e in ticks]
-    parts += [
-        text(axis.at(e), bottom + 14, f"{e:g}", "small", "middle") for e in ticks
-    ]
+    parts += [text(axis.at(e), bottom + 14, f"{e:g}", "small", "middle") for e in ticks]
     parts.append(text(WIDE / 2, bottom + 32, "ε spent", "small", "middle"))
     return svg(bottom + 40, parts, "the budget")
 
@@ -177,7 +177,9 @@ def tradeoff(points: list[tuple[float, float]], used: float, unit: str) -> str:
     for power in range(int(y.low), int(y.high) + 1):
         at = y.at(power)
         parts.append(line(x.left, at, x.right, at, "grid"))
-        parts.append(text(x.left - 8, at + 4, f"± {number(10.0**power)}", "small", "end"))
+        parts.append(
+            text(x.left - 8, at + 4, f"± {number(10.0**power)}", "small", "end")
+        )
     for power in range(math.ceil(x.low - 1e-9), math.floor(x.high + 1e-9) + 1):
         at = x.at(power)
         parts.append(line(at, y.right, at, y.left, "grid"))

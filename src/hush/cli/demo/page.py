@@ -84,7 +84,8 @@ def _section(number: int, asked: Asked) -> str:
     figures = "".join(
         f"<figure>{chart.dots(panel)}<figcaption>{escape(panel.name.capitalize())}, "
         f"protecting every person with all their trips, for {cost(asked)}. The "
-        "intervals hold with probability 95 % each; they cover the noise.</figcaption>"
+        "intervals hold with probability 95&nbsp;% each; they cover the noise."
+        "</figcaption>"
         f"</figure><details><summary class=soft>the numbers</summary>{_table(panel)}"
         "</details>"
         for panel in asked.panels
@@ -122,7 +123,7 @@ it.</p>
 <p><b>What is protected:</b> every person with all their trips (up to {ROWS} are counted).
 <b>At what cost:</b> everything on this page together spent at most
 ε&nbsp;=&nbsp;{budget.epsilon:g} and δ&nbsp;=&nbsp;{budget.delta:g}. Somebody who
-knows all the other trips, reads all of this and accuses the innocent once in a hundred
+knows all trips of everybody else, reads all of this and accuses the innocent once in a hundred
 times of being in the data finds out at most {caught:.0%} of those who are.</p>
 {sections}
 <h2>{len(answers) + 1}. One question too many</h2>
@@ -133,7 +134,7 @@ budget after {len(answers)} answers. The same question as number 2 again would n
 <h2>What would more budget buy?</h2>
 <p>The error of a question is known before it is asked, from public numbers alone.</p>
 <figure>{chart.tradeoff(points, answers[0].epsilon, "trips")}<figcaption>Half-width of
-the 95 % intervals of question 1 for other values of ε; planned, not asked, so it cost
+the 95&nbsp;% intervals of question 1 for other values of ε; planned, not asked, so it cost
 nothing.</figcaption></figure>
 <p class=soft>Ledger: {escape(whole)}. The noise is drawn from the operating system's
 randomness; run <code>hush demo</code> again and every answer moves. The table has no

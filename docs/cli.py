@@ -75,9 +75,9 @@ budget to what `hush.toml` says.
 
 FIELDS = {
     "account": "curve at epsilon delta (with --calibrate: sigma at epsilon)",
-    "attack difference": "people secret exact private",
-    "attack membership": "advantage advantage_bound within_claim samples",
-    "attack reconstruct": "people questions recovered",
+    "attack difference": "people epsilon secret exact private",
+    "attack membership": "epsilon advantage advantage_bound within_claim samples",
+    "attack reconstruct": "people questions epsilon recovered",
     "audit": "audit claim level p_value epsilon_lower delta point event pair samples "
     "guesses right catches roc",
     "budget": "accounts charges",

@@ -54,7 +54,7 @@ def test_reconstruction_succeeds_on_exact_answers_and_fails_on_private_ones(shop
     found = shop.json("attack", "reconstruct", "--people", 64)["recovered"]
     assert found["exact"] == 1
     # 64 fair guesses are right 57 times with probability below 1e-9.
-    assert found["epsilon 1 in all"] < 57 / 64
+    assert found["private"] < 57 / 64
 
 
 def test_difference_isolates_a_person_only_without_noise(shop):

@@ -57,8 +57,13 @@ def reconstruct(
 
         answers = {
             "exact": exact,
-            "rounded to tens": lambda asked: round(exact(asked), -1),
-            f"epsilon {epsilon:g} in all": _noisy(questions / epsilon, exact),
+            "rounded": lambda asked: round(exact(asked), -1),
+            "private": _noisy(questions / epsilon, exact),
+        }
+        words = {
+            "exact": "exact",
+            "rounded": "rounded to tens",
+            "private": f"epsilon {epsilon:g} in all",
         }
         found = {}
         with out.working("asking …"):
@@ -67,9 +72,9 @@ def reconstruct(
                 found[name] = guess.recovered(secret)
         table = _table(f"{questions:,} counts of subsets", "bits recovered")
         for name, share in found.items():
-            table.add_row(name, f"{share:.1%}")
+            table.add_row(words[name], f"{share:.1%}")
         out.show(table, "", "Half of the bits are recovered by guessing.")
-        out.give(people=people, questions=questions, recovered=found)
+        out.give(people=people, questions=questions, epsilon=epsilon, recovered=found)
 
 
 @app.command("difference")
@@ -100,7 +105,9 @@ def difference(
         table.add_row("exact", f"{plain:,.0f}")
         table.add_row(f"epsilon {epsilon:g} in all", f"{noisy:,.0f}")
         out.show(table, "", f"The secret is {truth}, of values from 0 to 100.")
-        out.give(people=people, secret=truth, exact=plain, private=noisy)
+        out.give(
+            people=people, epsilon=epsilon, secret=truth, exact=plain, private=noisy
+        )
 
 
 @app.command("membership")
@@ -128,6 +135,7 @@ def membership(
         table.add_row(f"epsilon {epsilon:g}, proven", f"{found.advantage_bound:.1%}")
         out.show(table)
         out.give(
+            epsilon=epsilon,
             advantage=found.advantage,
             advantage_bound=found.advantage_bound,
             within_claim=found.within_claim,

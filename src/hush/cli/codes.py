@@ -44,7 +44,6 @@ _OF_ERROR: tuple[tuple[type[BaseException], Code], ...] = (
     (errors.LockedOut, Code.LEDGER),
     (errors.DrawFailed, Code.FAILED),
     (errors.HushError, Code.REFUSED),
-    (OSError, Code.REFUSED),
     (KeyboardInterrupt, Code.STOPPED),
 )
 
@@ -56,6 +55,8 @@ def code_of(problem: BaseException) -> Code:
         >>> code_of(errors.BudgetExceeded("no"))
         <Code.SPENT: 3>
     """
+    if isinstance(problem, OSError) and problem.filename:
+        return Code.REFUSED
     for kind, code in _OF_ERROR:
         if isinstance(problem, kind):
             return code

@@ -124,8 +124,10 @@ class Config:
         )
         try:
             found = self._open(person, ledger)
-        except OSError:
-            raise
+        except OSError as problem:
+            if problem.filename:  # the operating system's own words
+                raise
+            raise refused from None
         except InvalidArgument:
             if untyped:  # what it says may come from a line taken for a header
                 raise refused from None

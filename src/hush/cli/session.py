@@ -93,7 +93,7 @@ def words(problem: BaseException) -> str:
     """Return an error in one line without anything that may come from the data."""
     if isinstance(problem, HushError):
         return " ".join(str(problem).split())
-    if isinstance(problem, OSError) and problem.strerror and problem.filename:
+    if isinstance(problem, OSError) and problem.filename:
         return f"{problem.filename!r}: {problem.strerror}."
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted."

@@ -15,7 +15,7 @@ def audit(found: Any, *, axes: Any = None) -> Any:
         >>> from hush.privacy import Pure
         >>> found = run(Laplace(1.0), 0, 1, claim=Pure(1.0), samples=400,
         ...             source=Seeded(1))
-        >>> audit(found).get_xlim()
-        (0.0, 1.0)
+        >>> audit(found).get_ylabel()
+        'true positives (power)'
     """
     return found.plot(new(axes, wide=4.8, high=4.4))

@@ -25,8 +25,9 @@ def bars(
     Dots, not bars: a noisy count may be below zero, and its interval is what matters.
 
     Example:
-        >>> bars(["a", "b"], [3.0, 4.0], [2.0, 3.5], [4.0, 4.5]).get_ylim()
-        (1.6, -0.6)
+        >>> axes = bars(["a", "b"], [3.0, 4.0], [2.0, 3.5], [4.0, 4.5], name="trips")
+        >>> axes.get_xlabel()
+        'trips'
     """
     centers = np.asarray(values, dtype=float)
     if centers.ndim != 1 or len(centers) != len(labels):

@@ -32,7 +32,8 @@ DARK = {
 _STYLE = """
 body{background:var(--paper);color:var(--ink);margin:0 auto;padding:2rem 1.2rem 4rem;
  max-width:50rem;font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif}
-h1{font-size:1.7rem;line-height:1.2;margin:0 0 .6rem}h2{font-size:1.2rem;margin:3rem 0 .4rem}
+h1{font-size:1.7rem;line-height:1.2;margin:0 0 .6rem}
+h2{font-size:1.2rem;margin:3rem 0 .4rem}
 p{margin:.5rem 0}.soft,figcaption{color:var(--soft);font-size:.9rem}
 code{background:var(--code);padding:.1em .35em;border-radius:4px;font-size:.85em;
  overflow-wrap:anywhere}
@@ -92,7 +93,8 @@ def _section(number: int, asked: Asked) -> str:
     )
     return (
         f"<h2>{number}. {escape(asked.title)}</h2>"
-        f"<p><span class=cost>{cost(asked)}</span> <code>{escape(asked.code)}</code></p>"
+        f"<p><span class=cost>{cost(asked)}</span> "
+        f"<code>{escape(asked.code)}</code></p>"
         f"<p>{escape(asked.remark)}</p>{figures}"
         f"<p class=soft>Receipt: {escape(asked.receipt)}<br>"
         f"Then: {escape(asked.left)}</p>"
@@ -120,25 +122,26 @@ def page(
 <p>{TRIPS:,} trips of {PEOPLE:,} people were asked {len(answers)} questions. The town is
 made up, so the truth can be shown beside each answer; with real data nobody would see
 it.</p>
-<p><b>What is protected:</b> every person with all their trips (up to {ROWS} are counted).
-<b>At what cost:</b> everything on this page together spent at most
+<p><b>What is protected:</b> every person with all their trips (up to {ROWS} are
+counted). <b>At what cost:</b> everything on this page together spent at most
 ε&nbsp;=&nbsp;{budget.epsilon:g} and δ&nbsp;=&nbsp;{budget.delta:g}. Somebody who
-knows all trips of everybody else, reads all of this and accuses the innocent once in a hundred
-times of being in the data finds out at most {caught:.0%} of those who are.</p>
+knows all trips of everybody else, reads all of this and accuses the innocent once in a
+hundred times of being in the data finds out at most {caught:.0%} of those who are.</p>
 {sections}
 <h2>{len(answers) + 1}. One question too many</h2>
 <p class=stop>{escape(refusal)}</p>
 <figure>{chart.spending(costs, BUDGET["epsilon"], answers[1].epsilon)}<figcaption>The
 budget after {len(answers)} answers. The same question as number 2 again would need
-{answers[1].epsilon:g}; the ledger refuses it before any data is read.</figcaption></figure>
+{answers[1].epsilon:g}; the ledger refuses it before any data is
+read.</figcaption></figure>
 <h2>What would more budget buy?</h2>
 <p>The error of a question is known before it is asked, from public numbers alone.</p>
 <figure>{chart.tradeoff(points, answers[0].epsilon, "trips")}<figcaption>Half-width of
-the 95&nbsp;% intervals of question 1 for other values of ε; planned, not asked, so it cost
-nothing.</figcaption></figure>
+the 95&nbsp;% intervals of question 1 for other values of ε; planned, not asked, so it
+cost nothing.</figcaption></figure>
 <p class=soft>Ledger: {escape(whole)}. The noise is drawn from the operating system's
 randomness; run <code>hush demo</code> again and every answer moves. The table has no
-person with more than {ROWS} trips; where one has, their trips weigh less, which intervals
-do not cover.</p>
+person with more than {ROWS} trips; where one has, their trips weigh less, which
+intervals do not cover.</p>
 </body></html>
 """

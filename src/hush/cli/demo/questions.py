@@ -123,8 +123,8 @@ def _means(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
         _panel(answer, "fare", "$", REGIONS, fares),
     )
     return panels, (
-        "A mean needs public bounds: nobody's trip counts as longer than 120 minutes or "
-        "dearer than $80, so that no single one can move it far."
+        "A mean needs public bounds: nobody's trip counts as longer than 120 minutes "
+        "or dearer than $80, so that no single one can move it far."
     )
 
 
@@ -137,9 +137,9 @@ def _quantiles(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
         truth = float(np.quantile(town.minutes, p, method="inverted_cdf"))
         rows += _panel(answer, name, "minutes", [name], [truth]).rows
     return (Panel("minutes", "minutes", tuple(rows)),), (
-        "A quarter of the trips is shorter than the first number and a quarter is longer "
-        "than the last. The intervals are not symmetric: they follow how many trips are "
-        "near."
+        "A quarter of the trips is shorter than the first number and a quarter is "
+        "longer than the last. The intervals are not symmetric: they follow how many "
+        "trips are near."
     )
 
 

@@ -65,7 +65,7 @@ class Spark:
 
     def table(self, columns):
         self.made += 1
-        name = f"t{self.made}"
+        name = f"rows{self.made}"
         frame = self.session.createDataFrame(pyarrow.table(columns))
         frame.createOrReplaceTempView(name)
         return self.connection.table(name)

@@ -307,3 +307,15 @@ def test_names_of_ours_are_left_out():
     assert found[0]["_n"] <= 2 << 20
     with pytest.raises(InvalidArgument, match="underscore"):
         source(pyarrow.table({"_a": [1]}))
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_name_that_a_query_makes_up_is_refused(postgres_engine):
+    # Inside a compiled query, t1 would mean one of its parts, not this table.
+    bare = postgres_engine.connection.create_table("t1", pyarrow.table({"x": [1.0]}))
+    with pytest.raises(InvalidArgument, match="t1"):
+        hush.open(bare, budget=hush.Budget(epsilon=1))
+    full = postgres_engine.connection.table("t1", database="public")
+    data = hush.open(full, budget=hush.Budget(epsilon=1e6))
+    answer = data.agg(n=hush.count()).release(epsilon=1e5)
+    assert abs(answer.values["n"][0] - 1) < 0.1

@@ -144,6 +144,11 @@ def init(
             )
         text = written(data, unit, Budget(epsilon=epsilon, delta=delta), output)
         output.write_text(text, encoding="utf-8")
+        if schema.untyped(data):
+            out.note(
+                "Its first line was taken for the names of columns. If it is data, "
+                f"delete {output} and add a header."
+            )
         columns = [{"name": n, "type": t} for n, t in schema.columns(data).items()]
         out.show(
             f"Wrote {output} for {len(columns)} columns. Fill in what is marked with "

@@ -96,7 +96,10 @@ def words(problem: BaseException) -> str:
     if isinstance(problem, OSError) and problem.filename:
         return f"{problem.filename!r}: {problem.strerror}."
     if isinstance(problem, KeyboardInterrupt):
-        return "interrupted."
+        return (
+            "interrupted. `hush budget` shows a charge without an answer; ask again "
+            "with its key to get it."
+        )
     return (
         f"internal error ({type(problem).__name__}); its text is withheld, because it "
         "may quote the data. Run again with --debug to see where it was."

@@ -8,6 +8,7 @@ what has no value is NULL. What is not on the list is refused before data is rea
 
 from typing import Any
 
+import ibis
 import ibis.expr.types as ir
 import sqlglot
 from sqlglot import expressions as sql
@@ -17,7 +18,17 @@ from hush.tables import functions, operators
 from hush.tables.node import compile_node, expect
 from hush.tables.typed import Kind, Typed, column, size, tame
 
-__all__ = ["Kind", "Typed", "column", "number", "parse", "tame", "truth", "typed"]
+__all__ = [
+    "Kind",
+    "Typed",
+    "column",
+    "number",
+    "parse",
+    "tame",
+    "truth",
+    "typed",
+    "unclamped",
+]
 
 _MOST_NODES = 4_000
 _RULES = (operators, functions)  # importing them is what makes the list
@@ -47,6 +58,19 @@ def truth(table: ir.Table, text: str) -> Any:
 def number(table: ir.Table, text: str) -> Any:
     """Return a finite number for every row; NULL where there is none."""
     return expect(typed(table, text), Kind.NUMBER, text)
+
+
+def unclamped(table: ir.Table, text: str) -> Any:
+    """Return a number for a caller that clamps it next: not NaN, perhaps infinite.
+
+    A plain column needs no limits before it is clamped, only its NaN taken away.
+    """
+    node = parse(text)
+    if isinstance(node, sql.Column) and node.name in table.columns:
+        value = table[node.name]
+        if value.type().is_float64():
+            return ibis.ifelse(value.isnan(), ibis.null("float64"), value)
+    return number(table, text)
 
 
 def typed(table: ir.Table, text: str) -> Typed:

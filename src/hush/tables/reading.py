@@ -172,7 +172,7 @@ class Term:
     def value(self, table: ir.Table) -> Any:
         """Return the engine's number for every row; NULL where it does not count."""
         present = [expression.number(table, text).notnull() for text in self.given]
-        numbers = [expression.number(table, text) for text, _ in self.factors]
+        numbers = [expression.unclamped(table, text) for text, _ in self.factors]
         if len(numbers) == 1:
             found = numbers[0]
         else:

@@ -7,6 +7,7 @@ Spark tables stay where they are.
 
 import itertools
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, final
 from urllib.parse import urlsplit, urlunsplit
 
 import ibis
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
@@ -22,6 +24,8 @@ from hush.tables.engine import guarded
 
 _VIEWS = itertools.count()
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+
+_MADE_UP = re.compile(r"t\d+", re.IGNORECASE)
 
 
 @final
@@ -45,12 +49,27 @@ def source(
     one that bounds it.
     """
     found = _found(given, name, types)
+    _no_shadow(found.table)
     ours = [each for each in found.table.columns if each.startswith("_")]
     if not ours:
         return found
     if len(ours) == len(found.table.columns):
         raise InvalidArgument("source has no column without an underscore in front.")
     return replace(found, table=found.table.drop(*ours))
+
+
+def _no_shadow(table: ir.Table) -> None:
+    """Refuse a bare table whose name a compiled query may give to a part of itself.
+
+    Ibis calls parts t0, t1, …; inside them such a name would no longer mean the table,
+    and what bounds a person could be computed from something else.
+    """
+    for each in table.op().find(ops.DatabaseTable):
+        if each.namespace.database is None and _MADE_UP.fullmatch(each.name):
+            raise InvalidArgument(
+                f"a table called {each.name!r} can be mistaken for a part of a query. "
+                "Give it another name, or open it with its schema."
+            )
 
 
 def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Source:

@@ -28,13 +28,16 @@ def profile(
     """
     shown = labelled(curves, labels)
     checks.real("least_delta", least_delta, above=0, below=1)
+    ends = {name: float(e.epsilon_at(least_delta)) for name, e in shown.items()}
     if most is None:
-        ends = [float(each.epsilon_at(least_delta)) for each in shown.values()]
-        most = min(20.0, max(max(ends) * 1.05, 0.1))
+        most = min(20.0, max(max(ends.values()) * 1.05, 0.1))
     checks.real("most", most, above=0)
     axes = new(axes)
-    epsilon = np.linspace(0, most, 81)
+    grid = np.linspace(0, most, 81)
     for (label, curve), stroke in zip(shown.items(), strokes(len(shown)), strict=True):
+        # A curve may fall off a cliff where it ends: both sides of it are drawn.
+        cliff = [e for e in (ends[label], ends[label] * (1 + 1e-6)) if e < most]
+        epsilon = np.union1d(grid, cliff)
         delta = np.asarray(curve.delta_at(epsilon), dtype=float)
         delta = np.maximum(delta, least_delta / 10)  # zero has no place on this axis
         axes.semilogy(epsilon, delta, label=label, **stroke)

@@ -1,0 +1,222 @@
+"""A frequency oracle: how many people hold each category, from private reports."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.estimate import Estimate
+from hush.local import reports as wire
+from hush.local.coins import Bytes, Integers
+from hush.local.randomizer import Randomizer, categories, count_of
+from hush.local.reports import Reports
+from hush.local.simplex import project
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """The sum of reports: all that an estimate needs; tallies add.
+
+    Example:
+        >>> from hush.local import RandomizedResponse
+        >>> oracle = RandomizedResponse(epsilon=1, size=4)
+        >>> morning = oracle.aggregate(oracle.encode([0, 1, 1]))
+        >>> evening = oracle.aggregate(oracle.encode([3, 3]))
+        >>> (morning + evening).people
+        5
+    """
+
+    randomizer: Randomizer
+    totals: Integers
+    people: int
+    rejected: int = 0
+    seeded: bool = False
+
+    def __add__(self, other: "Tally") -> "Tally":
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if other.randomizer != self.randomizer:
+            raise InvalidArgument(
+                f"tallies must be of one randomizer; these are of {self.randomizer!r} "
+                f"and {other.randomizer!r}."
+            )
+        return Tally(
+            self.randomizer,
+            self.totals + other.totals,
+            self.people + other.people,
+            self.rejected + other.rejected,
+            self.seeded or other.seeded,
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Frequencies(Estimate):
+    """Shares of the categories among `people`, who reported.
+
+    `std` is that of the noise, for the shares among these very people; `population()`
+    is for the chances with which people like them hold each category. `effective` is
+    how many honest answers would tell those chances as well.
+    """
+
+    people: int = 0
+
+    def population(self) -> Estimate:
+        """Return the estimate for the population these people are a sample of.
+
+        Guarantee: adds the sampling variance f(1-f)/n to that of the noise.
+
+        Reference: N3.2ex.
+        """
+        f = np.clip(self.value, 0.0, 1.0)
+        std = np.sqrt(self.std**2 + f * (1 - f) / self.people)
+        return Estimate(self.value, std, self.effective)
+
+    def distribution(self) -> Floats:
+        """Return the nearest probability distribution: no share below 0, sum 1.
+
+        Guarantee: processing of reports, so it costs no privacy, and it is never
+        farther (in ℓ2) from the true shares than the estimate itself. It is biased:
+        intervals belong to `value`.
+        """
+        return project(self.value)
+
+
+class Oracle(Randomizer):
+    """Categories 0..size-1, encoded on devices and counted by a collector."""
+
+    size: int
+
+    def _check(self) -> None:
+        _ = self.ratio  # refuses an impossible epsilon
+        checks.whole("size", self.size, at_least=2)
+
+    def _clean(self, values: Any) -> Integers:
+        return categories(values, self.size)
+
+    @property
+    def _cells(self) -> int:
+        """How many numbers a tally holds."""
+        return self.size
+
+    @abstractmethod
+    def _count(self, rows: Bytes) -> Integers:
+        """Return the totals of a block of valid reports."""
+
+    def aggregate(self, reports: Reports) -> Tally:
+        """Return the sum of reports; sums of parts add up to that of the whole.
+
+        A row that cannot be a report is counted as rejected, whoever made the rows.
+        """
+        given = wire.mine(self, reports)
+        totals, people = np.zeros(self._cells, dtype=np.int64), 0
+        for start, stop in self._blocks(len(given)):
+            rows = given.rows[start:stop]
+            good = self.valid(rows)
+            kept = rows if good.all() else rows[good]
+            totals += self._count(kept)
+            people += len(kept)
+        rejected = given.rejected + len(given) - people
+        return Tally(self, totals, people, rejected, given.seeded)
+
+    def estimate(self, reports: Reports | Tally) -> Frequencies:
+        """Return every category's share: unbiased, with the std of the noise."""
+        tally = reports if isinstance(reports, Tally) else self.aggregate(reports)
+        if tally.randomizer != self:
+            raise InvalidArgument(
+                f"reports must come from {self!r}; these come from "
+                f"{tally.randomizer!r}."
+            )
+        if tally.people == 0:
+            raise InvalidArgument(
+                f"reports must hold at least one valid report; {tally.rejected} were "
+                "rejected."
+            )
+        n = tally.people
+        value = self._decode(tally.totals, n)
+        noise = self.variance(n, project(value))
+        f = np.clip(value, 1 / (n + 1), n / (n + 1))
+        sampling = f * (1 - f)
+        return Frequencies(
+            value, np.sqrt(noise), n * sampling / (sampling + n * noise), n
+        )
+
+    @abstractmethod
+    def _decode(self, totals: Integers, people: int) -> Floats:
+        """Return the unbiased shares."""
+
+    @abstractmethod
+    def variance(self, people: int, frequencies: Any = None) -> Floats:
+        """Return each share's variance when the true shares are `frequencies`.
+
+        Without them: equal shares.
+
+        Guarantee: exact, over the randomness of the reports alone.
+        """
+
+    @property
+    @abstractmethod
+    def leverage(self) -> float:
+        """How far one report, honest or forged, can move people × a share."""
+
+    def squared_error(self, people: int) -> float:
+        """Return the expected sum of squared errors at equal shares.
+
+        Example:
+            >>> from hush.local import RandomizedResponse
+            >>> RandomizedResponse(epsilon=1, size=2).squared_error(people=1000)
+            0.00184...
+        """
+        return float(self.variance(people).sum())
+
+    def _shares(self, frequencies: Any) -> Floats:
+        if frequencies is None:
+            return np.full(self.size, 1 / self.size)
+        shares = np.asarray(frequencies, dtype=np.float64)
+        if shares.shape != (self.size,):
+            raise InvalidArgument(f"frequencies must be a vector of {self.size}.")
+        return shares
+
+
+class Supporting(Oracle):
+    """Oracles whose report names a set of categories it supports.
+
+    A report supports the category of its sender with chance `hit` and every other with
+    chance `miss`; a share is (share of supporters - miss)/(hit - miss).
+
+    Reference: [WBLJ17] "pure" protocols.
+    """
+
+    @property
+    @abstractmethod
+    def hit(self) -> Fraction:
+        """Chance to support the true category."""
+
+    @property
+    @abstractmethod
+    def miss(self) -> Fraction:
+        """Chance to support any other category."""
+
+    @property
+    def leverage(self) -> float:
+        """How far one report, honest or forged, can move people × a share."""
+        return float(1 / (self.hit - self.miss))
+
+    def _decode(self, totals: Integers, people: int) -> Floats:
+        gap = float(1 / (self.hit - self.miss))
+        return (totals / people - float(self.miss)) * gap
+
+    def variance(self, people: int, frequencies: Any = None) -> Floats:
+        """Return (f·hit(1-hit) + (1-f)·miss(1-miss)) / (people·(hit-miss)²)."""
+        n, f, p, q = count_of(people), self._shares(frequencies), self.hit, self.miss
+        gap = (p - q) ** 2
+        true, other = float(p * (1 - p) / gap), float(q * (1 - q) / gap)
+        return (f * true + (1 - f) * other) / n

@@ -91,9 +91,15 @@ class Randomizer(ABC):
             rows[start:stop] = self._encode(clean[start:stop], source)
         return Reports(self, rows, seeded=source.seeded)
 
-    def collect(self, messages: Iterable[bytes]) -> Reports:
-        """Return the reports in messages; malformed ones are counted and dropped."""
-        return wire.joined(self, (wire.read(self, each) for each in messages))
+    def collect(self, messages: Iterable[bytes], *, most: int | None = None) -> Reports:
+        """Return the reports in messages; malformed ones are counted and dropped.
+
+        A message with more than `most` reports is dropped as one: `most=1` where every
+        sender is one person, so that nobody counts twice.
+        """
+        if most is not None:
+            checks.whole("most", most, at_least=1)
+        return wire.joined(self, (wire.read(self, each, most) for each in messages))
 
     @cached_property
     def fingerprint(self) -> bytes:

@@ -91,7 +91,7 @@ def joined(randomizer: "Randomizer", parts: Iterable[Reports]) -> Reports:
     return Reports(randomizer, np.concatenate([empty, *rows]), rejected, seeded)
 
 
-def read(randomizer: "Randomizer", message: Any) -> Reports:
+def read(randomizer: "Randomizer", message: Any, most: int | None = None) -> Reports:
     """Return the reports of one message; what does not fit is counted and dropped."""
     empty = np.empty((0, randomizer.width), dtype=np.uint8)
     if not isinstance(message, (bytes, bytearray, memoryview)):
@@ -108,6 +108,8 @@ def read(randomizer: "Randomizer", message: Any) -> Reports:
         return Reports(randomizer, empty, rejected=1)
     body = np.frombuffer(message, dtype=np.uint8, offset=HEADER)
     count, rest = divmod(body.size, randomizer.width)
+    if most is not None and count > most:
+        return Reports(randomizer, empty, rejected=1)
     rows = body[: count * randomizer.width].reshape(count, randomizer.width)
     good = randomizer.valid(rows)
     kept = rows if good.all() else rows[good]

@@ -109,12 +109,12 @@ class HadamardResponse(Oracle):
         place[blind] = integers(everywhere, blind.size, source=source)
         return rows_of(place, self.width)
 
-    @property
-    def _cells(self) -> int:
-        return self.blocks * self.order
+    def _zero(self) -> Integers:
+        return np.zeros(self.blocks * self.order, dtype=np.int64)
 
     def _count(self, rows: Bytes) -> Integers:
-        return np.bincount(integers_of(rows).astype(np.int64), minlength=self._cells)
+        places = integers_of(rows).astype(np.int64)
+        return np.bincount(places, minlength=self.blocks * self.order)
 
     def _decode(self, totals: Integers, people: int) -> Floats:
         signs = transform(totals.reshape(self.blocks, self.order))

@@ -11,50 +11,13 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
-from hush.local import reports as wire
-from hush.local.coins import Bytes, Integers
-from hush.local.randomizer import Randomizer, categories, count_of
+from hush.local.coins import Integers
+from hush.local.randomizer import categories, count_of
 from hush.local.reports import Reports
 from hush.local.simplex import project
+from hush.local.tally import Collector, Tally
 
 Floats = NDArray[np.float64]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """The sum of reports: all that an estimate needs; tallies add.
-
-    Example:
-        >>> from hush.local import RandomizedResponse
-        >>> oracle = RandomizedResponse(epsilon=1, size=4)
-        >>> morning = oracle.aggregate(oracle.encode([0, 1, 1]))
-        >>> evening = oracle.aggregate(oracle.encode([3, 3]))
-        >>> (morning + evening).people
-        5
-    """
-
-    randomizer: Randomizer
-    totals: Integers
-    people: int
-    rejected: int = 0
-    seeded: bool = False
-
-    def __add__(self, other: "Tally") -> "Tally":
-        if not isinstance(other, Tally):
-            return NotImplemented
-        if other.randomizer != self.randomizer:
-            raise InvalidArgument(
-                f"tallies must be of one randomizer; these are of {self.randomizer!r} "
-                f"and {other.randomizer!r}."
-            )
-        return Tally(
-            self.randomizer,
-            self.totals + other.totals,
-            self.people + other.people,
-            self.rejected + other.rejected,
-            self.seeded or other.seeded,
-        )
 
 
 @final
@@ -90,7 +53,7 @@ class Frequencies(Estimate):
         return project(self.value)
 
 
-class Oracle(Randomizer):
+class Oracle(Collector):
     """Categories 0..size-1, encoded on devices and counted by a collector."""
 
     size: int
@@ -102,44 +65,12 @@ class Oracle(Randomizer):
     def _clean(self, values: Any) -> Integers:
         return categories(values, self.size)
 
-    @property
-    def _cells(self) -> int:
-        """How many numbers a tally holds."""
-        return self.size
-
-    @abstractmethod
-    def _count(self, rows: Bytes) -> Integers:
-        """Return the totals of a block of valid reports."""
-
-    def aggregate(self, reports: Reports) -> Tally:
-        """Return the sum of reports; sums of parts add up to that of the whole.
-
-        A row that cannot be a report is counted as rejected, whoever made the rows.
-        """
-        given = wire.mine(self, reports)
-        totals, people = np.zeros(self._cells, dtype=np.int64), 0
-        for start, stop in self._blocks(len(given)):
-            rows = given.rows[start:stop]
-            good = self.valid(rows)
-            kept = rows if good.all() else rows[good]
-            totals += self._count(kept)
-            people += len(kept)
-        rejected = given.rejected + len(given) - people
-        return Tally(self, totals, people, rejected, given.seeded)
+    def _zero(self) -> Integers:
+        return np.zeros(self.size, dtype=np.int64)
 
     def estimate(self, reports: Reports | Tally) -> Frequencies:
         """Return every category's share: unbiased, with the std of the noise."""
-        tally = reports if isinstance(reports, Tally) else self.aggregate(reports)
-        if tally.randomizer != self:
-            raise InvalidArgument(
-                f"reports must come from {self!r}; these come from "
-                f"{tally.randomizer!r}."
-            )
-        if tally.people == 0:
-            raise InvalidArgument(
-                f"reports must hold at least one valid report; {tally.rejected} were "
-                "rejected."
-            )
+        tally = self._tally(reports)
         n = tally.people
         value = self._decode(tally.totals, n)
         noise = self.variance(n, project(value))
@@ -161,11 +92,6 @@ class Oracle(Randomizer):
 
         Guarantee: exact, over the randomness of the reports alone.
         """
-
-    @property
-    @abstractmethod
-    def leverage(self) -> float:
-        """How far one report, honest or forged, can move people × a share."""
 
     def squared_error(self, people: int) -> float:
         """Return the expected sum of squared errors at equal shares.

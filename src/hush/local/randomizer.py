@@ -40,7 +40,7 @@ class Randomizer(ABC):
 
     @cached_property
     def ratio(self) -> Fraction:
-        """Largest ratio of the chances of a report under two values, exactly."""
+        """The odds just below e^ε that decide the law, as an exact rational."""
         return odds(float(self.epsilon))
 
     def curve(self) -> "Curve":

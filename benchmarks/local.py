@@ -34,7 +34,12 @@ import numpy as np
 rappor = "pure_ldp.frequency_oracles.rappor"
 sys.modules[rappor] = types.ModuleType(rappor)
 import pure_ldp.frequency_oracles.local_hashing.lh_client as lh_client
-lh_client.maxsize = 2**32 - 1     # xxhash refuses the larger seeds it draws
+import pure_ldp.frequency_oracles.local_hashing.lh_server as lh_server
+import xxhash
+class Hash:                       # xxhash takes neither text nor such large seeds now
+    def xxh32(self, text, seed):
+        return xxhash.xxh32(text.encode(), seed=seed & 0xFFFFFFFF)
+lh_client.xxhash = lh_server.xxhash = Hash()
 from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
 from pure_ldp.frequency_oracles.hadamard_response import (
     HadamardResponseClient, HadamardResponseServer)

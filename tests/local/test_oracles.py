@@ -1,6 +1,8 @@
 """Frequency oracles: the law, the guarantee, the variance and the choice."""
 
 import math
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from goodness import FALSE_ALARM, p_value
+from hush.audit import audit
 from hush.errors import InvalidArgument
 from hush.local import (
     HadamardResponse,
@@ -24,6 +27,7 @@ from hush.local.local_hashing import line
 from hush.local.odds import odds
 from hush.local.simplex import project
 from hush.noise import SECURE, Seeded
+from hush.privacy import Pure
 from local.laws import every, law, seen, small
 
 
@@ -245,6 +249,57 @@ def test_best_has_the_least_error(size, epsilon):
     chosen = best(size=size, epsilon=epsilon, people=1000)
     errors = [each.squared_error(1000) for each in every(size, epsilon)]
     assert chosen.squared_error(1000) <= min(errors) * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("size", [2, 7, 30, 1000])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 5.0])
+def test_the_sum_of_errors_is_that_of_the_variances(size, epsilon):
+    for oracle in every(size, epsilon):
+        total = oracle.variance(50).sum()
+        assert oracle.squared_error(50) == pytest.approx(total, rel=1e-9)
+
+
+def test_domains_too_large_to_list_are_refused_not_tried():
+    oracle = best(size=2**40, epsilon=1.0, people=1000, width=17)
+    assert oracle == LocalHashing(1.0, 2**40)
+    with pytest.raises(InvalidArgument, match="support"):
+        oracle.estimate(oracle.encode([1, 2**39]))
+
+
+def test_the_package_is_light():
+    code = (
+        "import hush.local, sys; print(sorted({'scipy.stats', 'scipy.optimize', "
+        "'matplotlib', 'ibis', 'pandas', 'hush.privacy'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("oracle", every(3, 1.0), ids=repr)
+def test_the_auditor_agrees(oracle):
+    # A true claim is refuted with probability 1e-6; 0.4 is refuted at these seeds.
+    claim, lie = oracle.curve(), Pure(epsilon=0.4)
+    for stated, refuted in ((claim, False), (lie, True)):
+        source = Seeded(12)
+
+        def batch(value, count, source=source):
+            # What a report supports is all that tells categories apart.
+            rows = oracle.encode(np.full(count, value), source=source).rows
+            return [tuple(oracle._count(row[None]).tolist()) for row in rows]
+
+        found = audit(
+            lambda value, batch=batch: batch(value, 1)[0],
+            0,
+            1,
+            claim=stated,
+            samples=6000,
+            level=1 - 1e-6,
+            batch=batch,
+        )
+        assert (found.epsilon_lower > stated.epsilon_at(0)) == refuted
 
 
 def test_best_respects_the_room_of_a_report():

@@ -25,7 +25,8 @@ def best(*, size: int, epsilon: float, people: int, width: int | None = None) ->
     """Return the oracle whose sum of squared errors is expected to be least.
 
     `width` caps the bytes of a report. Errors all fall as 1/people, so the choice is
-    the same for any number of them; ties go to the shorter report.
+    the same for any number of them; it is made in exact arithmetic, the same on every
+    machine, and ties go to the shorter report.
 
     Example:
         >>> best(size=4, epsilon=1.0, people=10_000)
@@ -45,7 +46,4 @@ def best(*, size: int, epsilon: float, people: int, width: int | None = None) ->
             f"width must leave room for a report; {width} bytes do not hold one of "
             f"{size} categories."
         )
-    # Rounded, so that equal errors tie on every machine.
-    return min(
-        oracles, key=lambda each: (float(f"{each.squared_error(1):.9e}"), each.width)
-    )
+    return min(oracles, key=lambda each: (each.unit_error, each.width))

@@ -54,12 +54,19 @@ class HadamardResponse(Oracle):
         return min(shapes, key=lambda shape: (self._total(*shape), shape[0]))
 
     def _total(self, blocks: int, order: int) -> Fraction:
-        """Sum of squared errors of one person's report, up to Σf² <= 1."""
+        """Sum of squared errors of one report at equal shares."""
         half, r = order // 2, self.ratio
         weight = half * r + blocks * order - half
-        # A block's chance is (order + half(R-1)F)/weight, and its categories share it.
-        chances = (self.size * order + (order - 1) * half * (r - 1)) / weight
-        return (weight / (half * (r - 1))) ** 2 * chances
+        # Σ over categories of the chance of their block, (order + half(R-1)F)/weight.
+        full, rest = divmod(self.size, order - 1)
+        squares = Fraction(full * (order - 1) ** 2 + rest**2, self.size)
+        chances = (self.size * order + half * (r - 1) * squares) / weight
+        return (weight / (half * (r - 1))) ** 2 * chances - 1
+
+    @property
+    def unit_error(self) -> Fraction:
+        """Expected sum of squared errors of one report at equal shares."""
+        return self._total(*self._layout)
 
     @property
     def blocks(self) -> int:
@@ -110,6 +117,7 @@ class HadamardResponse(Oracle):
         return rows_of(place, self.width)
 
     def _zero(self) -> Integers:
+        super()._zero()  # refuses too many categories
         return np.zeros(self.blocks * self.order, dtype=np.int64)
 
     def _count(self, rows: Bytes) -> Integers:

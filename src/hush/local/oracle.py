@@ -19,6 +19,8 @@ from hush.local.tally import Collector, Tally
 
 Floats = NDArray[np.float64]
 
+_LISTED = 1 << 26  # categories whose shares fit into memory
+
 
 @final
 @dataclass(frozen=True)
@@ -66,6 +68,12 @@ class Oracle(Collector):
         return categories(values, self.size)
 
     def _zero(self) -> Integers:
+        if self.size > _LISTED:
+            raise InvalidArgument(
+                f"size must be at most {_LISTED} to estimate every share; got "
+                f"{self.size}. Count candidates with LocalHashing.support, or use "
+                "HeavyHitters."
+            )
         return np.zeros(self.size, dtype=np.int64)
 
     def estimate(self, reports: Reports | Tally) -> Frequencies:
@@ -93,15 +101,23 @@ class Oracle(Collector):
         Guarantee: exact, over the randomness of the reports alone.
         """
 
+    @property
+    @abstractmethod
+    def unit_error(self) -> Fraction:
+        """Expected sum of squared errors of one report at equal shares, exactly."""
+
     def squared_error(self, people: int) -> float:
-        """Return the expected sum of squared errors at equal shares.
+        """Return the expected sum of squared errors over all categories.
+
+        Guarantee: exact at equal shares; for all oracles but `HadamardResponse` the
+        sum is the same at any shares.
 
         Example:
             >>> from hush.local import RandomizedResponse
             >>> RandomizedResponse(epsilon=1, size=2).squared_error(people=1000)
             0.00184...
         """
-        return float(self.variance(people).sum())
+        return float(self.unit_error / count_of(people))
 
     def _shares(self, frequencies: Any) -> Floats:
         if frequencies is None:
@@ -135,6 +151,12 @@ class Supporting(Oracle):
     def leverage(self) -> float:
         """How far one report, honest or forged, can move people × a share."""
         return float(1 / (self.hit - self.miss))
+
+    @property
+    def unit_error(self) -> Fraction:
+        """Expected sum of squared errors of one report, at any shares."""
+        p, q = self.hit, self.miss
+        return (p * (1 - p) + (self.size - 1) * q * (1 - q)) / (p - q) ** 2
 
     def _decode(self, totals: Integers, people: int) -> Floats:
         gap = float(1 / (self.hit - self.miss))

@@ -54,7 +54,7 @@ class SubsetSelection(Supporting):
         near = int(self.size / (self.ratio + 1))
         return min(
             {max(1, near), min(near + 1, self.size - 1)},
-            key=lambda each: (self._error(each), each),
+            key=lambda each: (self._total(each), each),
         )
 
     def _chances(self, subset: int) -> tuple[Fraction, Fraction]:
@@ -62,7 +62,7 @@ class SubsetSelection(Supporting):
         hit = subset * r / (subset * r + k - subset)
         return hit, (hit * (subset - 1) + (1 - hit) * subset) / (k - 1)
 
-    def _error(self, subset: int) -> Fraction:
+    def _total(self, subset: int) -> Fraction:
         p, q = self._chances(subset)
         return (p * (1 - p) + (self.size - 1) * q * (1 - q)) / (p - q) ** 2
 

@@ -37,7 +37,7 @@ def decoded(mean, rows):
 
 
 def likely(ratio, start):
-    """Which cells have weight R when the window begins at `start`; the others have 1."""
+    """Which cells have weight R, not 1, when the window begins at `start`."""
     cells = np.arange(CELLS)
     return (cells >= start) & (cells < start + window(ratio))
 

@@ -196,6 +196,22 @@ def test_common_values_of_a_huge_domain_are_found():
     assert (low < high).all()
 
 
+@pytest.mark.statistical
+def test_shares_of_hitters_have_honest_intervals():
+    # 200 intervals of level 0.95, far above the threshold: fewer than 165 hold with
+    # probability below 1e-8.
+    finder = HeavyHitters(epsilon=3.0, bits=10, step=5)
+    values = np.repeat([5, 1000, 77], [900, 600, 500])
+    source, held = Seeded(9), 0
+    for _ in range(200):
+        found = finder.find(finder.encode(values, source=source))
+        low, high = found.interval(0.95)
+        assert found.values[0] in (5, 1000)
+        place = found.values.tolist().index(5)
+        held += bool(low[place] <= 0.45 <= high[place])
+    assert held >= 165
+
+
 def test_nothing_is_found_where_nothing_is_common():
     values = np.random.default_rng(2).integers(0, 2**20, 5000)
     finder = HeavyHitters(epsilon=1.0, bits=20, step=5)

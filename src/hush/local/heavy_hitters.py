@@ -1,5 +1,6 @@
 """Heavy hitters: the common values of a huge domain, found from their first bits."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,6 @@ from hush.estimate import Estimate
 from hush.local import reports as wire
 from hush.local.coins import Bytes, Integers
 from hush.local.local_hashing import LocalHashing
-from hush.local.oracle import Floats
 from hush.local.randomizer import Randomizer, categories
 from hush.local.reports import Reports
 from hush.noise import Source, integers
@@ -108,9 +108,9 @@ class HeavyHitters(Randomizer):
     def find(self, reports: Reports, *, level: float = 0.99, most: int = 64) -> Hitters:
         """Return the values whose share is above the noise, the most common first.
 
-        `level` is the confidence with which a continuation that nobody holds is left
-        out, over all continuations looked at together; at most `most` prefixes are
-        kept at each level.
+        With confidence `level` no prefix that nobody holds is kept, over all that are
+        looked at together (for normal noise); at most `most` are kept at each level.
+        `std` covers the noise and the draw of the people at the last level.
         """
         checks.real("level", level, above=0, below=1)
         checks.whole("most", most, at_least=1)
@@ -119,22 +119,26 @@ class HeavyHitters(Randomizer):
         if not len(rows):
             raise InvalidArgument("reports must hold at least one valid report.")
         kept, share = np.zeros(1, dtype=np.int64), np.ones(1)
-        std, people = 0.0, 0
+        last, people = self.oracles[-1], 1
         for oracle, body, grown in self._levels(rows):
             tails = np.arange(1 << grown, dtype=np.int64)
             tried = ((kept[:, None] << grown) + tails).ravel()
             people = len(body)
             if not (people and tried.size):
-                kept, share = kept[:0], share[:0]
-                break
-            found, std = _shares(oracle, body, tried)
-            reach = NormalDist().inv_cdf(1 - (1 - level) / tried.size)
+                return Hitters(np.empty(0), np.empty(0), np.empty(0), kept[:0])
+            found = oracle.shares(oracle.support(body, tried), people)
+            chance = (1 - level) / (len(self.lengths) * tried.size)
+            reach = NormalDist().inv_cdf(1 - chance)
+            std = math.sqrt(oracle.share_variance(people, np.zeros(1))[0])
             order = np.argsort(-found, kind="stable")[:most]
             order = order[found[order] > reach * std]
             kept, share = tried[order], found[order]
-        variance = np.clip(share * (1 - share), 0.0, None)
-        effective = people * variance / (variance + people * std**2 + 1e-300)
-        return Hitters(share, np.full(share.size, std), effective, kept)
+        f = np.clip(share, 0.0, 1.0)
+        noise = last.share_variance(people, f)
+        drawn = f * (1 - f) / people * (1 - people / len(rows))
+        sampling = f * (1 - f) / len(rows)
+        effective = f * (1 - f) / (noise + drawn + sampling)
+        return Hitters(share, np.sqrt(noise + drawn), effective, kept)
 
     def _levels(self, rows: Bytes) -> Iterator[tuple[LocalHashing, Bytes, int]]:
         """Yield the oracle, the reports and the new bits of each level."""
@@ -145,10 +149,3 @@ class HeavyHitters(Randomizer):
             body = rows[rows[:, 0] == i, 1 : 1 + oracle.width]
             yield oracle, body, length - before
             before = length
-
-
-def _shares(oracle: LocalHashing, body: Bytes, tried: Integers) -> tuple[Floats, float]:
-    """Return the shares of some prefixes, and the std of one that nobody holds."""
-    hit, miss = float(oracle.hit), float(oracle.miss)
-    share = (oracle.support(body, tried) / len(body) - miss) / (hit - miss)
-    return share, (miss * (1 - miss) / len(body)) ** 0.5 / (hit - miss)

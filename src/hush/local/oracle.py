@@ -158,13 +158,24 @@ class Supporting(Oracle):
         p, q = self.hit, self.miss
         return (p * (1 - p) + (self.size - 1) * q * (1 - q)) / (p - q) ** 2
 
-    def _decode(self, totals: Integers, people: int) -> Floats:
+    def shares(self, supporters: Integers, people: int) -> Floats:
+        """Return the unbiased shares of categories with so many supporters."""
         gap = float(1 / (self.hit - self.miss))
-        return (totals / people - float(self.miss)) * gap
+        return (supporters / people - float(self.miss)) * gap
 
-    def variance(self, people: int, frequencies: Any = None) -> Floats:
+    def share_variance(self, people: int, shares: Floats) -> Floats:
         """Return (f·hit(1-hit) + (1-f)·miss(1-miss)) / (people·(hit-miss)²)."""
-        n, f, p, q = count_of(people), self._shares(frequencies), self.hit, self.miss
+        p, q = self.hit, self.miss
         gap = (p - q) ** 2
         true, other = float(p * (1 - p) / gap), float(q * (1 - q) / gap)
-        return (f * true + (1 - f) * other) / n
+        return (shares * true + (1 - shares) * other) / people
+
+    def _decode(self, totals: Integers, people: int) -> Floats:
+        return self.shares(totals, people)
+
+    def variance(self, people: int, frequencies: Any = None) -> Floats:
+        """Return each share's variance when the true shares are `frequencies`.
+
+        Guarantee: exact, over the randomness of the reports alone.
+        """
+        return self.share_variance(count_of(people), self._shares(frequencies))

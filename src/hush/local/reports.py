@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush.errors import InvalidArgument
 from hush.local.coins import Bytes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from hush.local.randomizer import Randomizer
 
 MAGIC, VERSION, HEADER = b"hu", 1, 8
+_WORDS = (1, 2, 4, 8)  # widths that are numbers as they stand
 
 
 @final
@@ -132,17 +134,22 @@ def mine(randomizer: "Randomizer", reports: Any) -> Reports:
     return reports
 
 
-def integers_of(rows: Bytes) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def integers_of(rows: Bytes) -> NDArray[np.uint64]:
     """Return rows of up to eight bytes as whole numbers, first byte lowest."""
+    width = rows.shape[1]
+    if width in _WORDS:
+        words = np.ascontiguousarray(rows).view(f"<u{width}").ravel()
+        return words.astype(np.uint64)
     wide = np.zeros((len(rows), 8), dtype=np.uint8)
-    wide[:, : rows.shape[1]] = rows
-    return wide.view("<u8").ravel().astype(np.uint64, copy=False)
+    wide[:, :width] = rows
+    return integers_of(wide)
 
 
-def rows_of(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], width: int) -> Bytes:
+def rows_of(numbers: NDArray[np.int64], width: int) -> Bytes:
     """Return whole numbers as rows of `width` bytes, first byte lowest."""
-    wide = np.ascontiguousarray(numbers).astype("<u8").view(np.uint8).reshape(-1, 8)
-    return np.ascontiguousarray(wide[:, :width])
+    if width in _WORDS:
+        return numbers.astype(f"<u{width}").view(np.uint8).reshape(-1, width)
+    return np.ascontiguousarray(rows_of(numbers, 8)[:, :width])
 
 
 def width_of(count: int) -> int:

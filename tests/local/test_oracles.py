@@ -346,6 +346,40 @@ def test_packed_coins_have_their_chance_and_no_memory(chance):
     assert p_value(pairs, law_ * pairs.sum()) > FALSE_ALARM
 
 
+class Recorded:
+    """A source that remembers its words."""
+
+    seeded = True
+
+    def __init__(self, seed):
+        self._source, self.heard = Seeded(seed), []
+
+    def words(self, count, dtype):
+        self.heard.append(self._source.words(count, dtype))
+        return self.heard[-1].copy()
+
+
+@pytest.mark.parametrize(
+    "chance",
+    [Fraction(1, 3), Fraction(5, 8), Fraction(1, 1 << 30), 1 - Fraction(1, 10**9)],
+)
+def test_every_coin_is_the_comparison_of_a_uniform_number_with_its_chance(chance):
+    # A word's 1 says that the uniform number has the digit of the chance there. Digits
+    # never drawn do not matter: the comparison was decided, or the chance had ended.
+    for seed in range(20):
+        source = Recorded(seed)
+        coins = np.unpackbits(packing.packed(chance, 8, source), bitorder="little")
+        heard = [int(word[0]) for word in source.heard]
+        for lane in range(64):
+            uniform, rest = Fraction(0), chance
+            for j, word in enumerate(heard, 1):
+                rest *= 2
+                digit, rest = (1, rest - 1) if rest >= 1 else (0, rest)
+                same = word >> lane & 1
+                uniform += Fraction(digit if same else 1 - digit, 2**j)
+            assert bool(coins[lane]) == (uniform < chance)
+
+
 def test_certain_coins():
     assert not packing.packed(Fraction(0), 100, SECURE).any()
     assert (packing.packed(Fraction(1), 100, SECURE) == 255).all()

@@ -97,7 +97,7 @@ class SubsetSelection(Supporting):
         return rows
 
     def _others(self, values: Integers, wanted: Integers, source: Source) -> Bytes:
-        """Return uniform sets of `wanted` categories without the own one.
+        """Return uniform sets of `wanted` others; the own bit is left to the caller.
 
         Independent coins give a set that is uniform among those of its size. Adding
         uniform absentees, or removing uniform members, keeps it so.

@@ -1,6 +1,7 @@
 """The wire format: documented bytes, hostile messages, tallies that merge."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -143,3 +144,24 @@ def test_blocks_leave_no_seam(oracle):
     found = oracle.estimate(reports)
     wide = np.abs(found.value - 0.001) / found.std
     assert wide.max() < 7  # fails with probability below 1e-8
+
+
+@pytest.mark.parametrize("oracle", every(1000), ids=repr)
+def test_memory_is_that_of_the_reports_and_of_some_blocks(oracle):
+    values = np.arange(60_000) % 1000
+    oracle.aggregate(oracle.encode(values[:10]))  # caches are made once
+    tracemalloc.start()
+    try:
+        reports = oracle.encode(values)
+        tracemalloc.reset_peak()
+        held = tracemalloc.get_traced_memory()[0]
+        oracle.aggregate(reports)
+        counting = tracemalloc.get_traced_memory()[1] - held
+        tracemalloc.reset_peak()
+        again = oracle.encode(values)
+        encoding = tracemalloc.get_traced_memory()[1] - held - again.rows.nbytes
+    finally:
+        tracemalloc.stop()
+    # Without blocks the bits of a million people would be a gigabyte; here 60 MB.
+    assert counting < 12 << 20
+    assert encoding < 12 << 20

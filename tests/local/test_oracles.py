@@ -93,6 +93,25 @@ def test_hashing_follows_its_law(size):
         assert abs(supporters - n * p) < 6.2 * math.sqrt(n * p * (1 - p))
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize(("size", "prime"), [(9, 32749), (40_000, 2**31 - 1)])
+def test_given_the_hash_the_bucket_is_randomized_response(size, prime):
+    # Rows are decoded by hand: a, b, bucket; buckets are intervals of the field.
+    oracle, value, n = LocalHashing(1.0, size), size - 2, 40_000
+    g, r = oracle.buckets, float(oracle.ratio)
+    reports = oracle.encode(np.full(n, value), source=Seeded(21))
+    part = (oracle.width - 1) // 2
+    table = np.zeros((g, g))
+    for row in reports.rows.tolist():
+        a = int.from_bytes(bytes(row[:part]), "little")
+        b = int.from_bytes(bytes(row[part : 2 * part]), "little")
+        hashed = (a * value + b) % prime
+        bucket = sum(hashed >= j * prime // g for j in range(1, g))
+        table[bucket, row[-1]] += 1
+    chance = np.where(np.eye(g) > 0, r, 1.0) / (r + g - 1) / g
+    assert p_value(table.ravel(), chance.ravel() * n) > FALSE_ALARM
+
+
 @pytest.mark.parametrize("prime", [32749, 2**31 - 1, 2**61 - 1])
 def test_lines_over_the_fields_are_exact(prime):
     rng = np.random.default_rng(1)

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import ClassVar, final
 
 import numpy as np
@@ -96,17 +97,24 @@ class SubsetSelection(Supporting):
         put(rows, values, own)
         return rows
 
+    @cached_property
+    def _start(self) -> Fraction:
+        """Chance of the coins. Any gives the same law; this one needs fewest flips.
+
+        A pick finds a member with chance p and an absentee with 1-p, so it pays to
+        begin z standard deviations too low, where Φ(z) = 1-p.
+        """
+        p = self.subset / self.size
+        low = NormalDist().inv_cdf(1 - p) * math.sqrt(self.subset * (1 - p))
+        return Fraction(min(max(self.subset - round(low), 0), self.size), self.size)
+
     def _others(self, values: Integers, wanted: Integers, source: Source) -> Bytes:
         """Return uniform sets of `wanted` others; the own bit is left to the caller.
 
         Independent coins give a set that is uniform among those of its size. Adding
         uniform absentees, or removing uniform members, keeps it so.
         """
-        # Absentees are the majority and found faster than members, so the coins aim 0.4
-        # standard deviations below the mark. Any chance gives the same law.
-        below = math.isqrt(self.subset * (self.size - self.subset) // (6 * self.size))
-        chance = Fraction(self.subset - below, self.size)
-        flat = packed(chance, len(values) * self.width, source)
+        flat = packed(self._start, len(values) * self.width, source)
         rows = flat.reshape(len(values), self.width)
         rows[:, -1] &= ~padding(self.size)
         # The own category counts as absent while members go and as a member while

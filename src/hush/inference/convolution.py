@@ -89,7 +89,8 @@ class Convolution:
         # The laws are symmetric; averaging with the mirror image removes lattice bias.
         cells = density[1:]
         cells = (cells + cells[::-1]) / 2
-        return edges[2:], np.cumsum(cells) / cells.sum()
+        below: Floats = np.cumsum(cells) / cells.sum()
+        return np.asarray(edges[2:], np.float64), below
 
     def cdf(self, x: float) -> float:
         """Return P(error <= x)."""

@@ -141,7 +141,7 @@ def _shares(a: NoisyCount, b: NoisyCount, tie: float) -> tuple[float, float] | N
     )
     if not whole or float(a.n) * b.n > _MANY**2:
         return None
-    pooled = (a.released + b.released + 1) / (a.n + b.n + 2)
+    pooled = (a.released + b.released) / (a.n + b.n)
     theta = min(max(pooled, 0.5 / (a.n + b.n)), 1 - 0.5 / (a.n + b.n))
     left, p = _released_law(a, theta)
     right, q = _released_law(b, theta)
@@ -158,5 +158,3 @@ def _shares(a: NoisyCount, b: NoisyCount, tie: float) -> tuple[float, float] | N
     at_least = p @ strictly(x // a.n + 1)
     up = more + tie * (at_least - more)
     return float(np.clip(up, 0, 1)), float(np.clip(p.sum() - up, 0, 1))
-
-

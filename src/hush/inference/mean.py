@@ -12,6 +12,7 @@ from hush.inference.interval import NoisyInterval
 from hush.mechanisms.mechanism import Mechanism
 
 Bounds = tuple[float, float]
+_FEWEST = 8  # degrees of freedom
 
 
 def clipping_bias(clamp: float, *, moment: float, order: float = 2.0) -> float:
@@ -29,7 +30,7 @@ def clipping_bias(clamp: float, *, moment: float, order: float = 2.0) -> float:
     m = checks.real("moment", moment, at_least=0)
     k = checks.real("order", order, above=1)
     log_best = (k - 1) * math.log((k - 1) / t) - k * math.log(k)
-    return min(m * math.exp(log_best), m ** (1 / k))
+    return min(m * math.exp(log_best), float(m ** (1 / k)))
 
 
 def _spread(
@@ -50,12 +51,14 @@ def _spread(
         return max(largest, (upper - lower) ** 2 / (4 * n)), math.inf
     found = number("variance", released)
     noise = 0.0 if mechanism is None else Additive.of(mechanism, released).std
-    # A variance below its own noise is not known to be smaller than that noise.
-    value = max(found, noise, (upper - lower) ** 2 * 1e-12)
-    cap = max((upper - lower) ** 2 / 4, 1e-300)
-    value = min(value, cap)
+    # Half its noise is the least a variance is taken for, and eight the fewest degrees
+    # of freedom: lower ones cover too little or, with Student's tails, too much
+    # (docs/inference.md).
+    value = max(found, noise / 2, (upper - lower) ** 2 * 1e-12)
+    value = min(value, max((upper - lower) ** 2 / 4, 1e-300))
     error = 2 * value**2 / max(n - 1, 1) + noise**2
-    return value, 2 * value**2 / error
+    fewest = min(_FEWEST, max(n - 1, 1))
+    return value, max(2 * value**2 / error, fewest)
 
 
 def mean_interval(

@@ -55,18 +55,17 @@ def regression_interval(
         )
     inverse = np.linalg.inv(a)
     beta = inverse @ b
-    residual = float(checks.real("square", square) - beta @ b) / max(
-        people - b.size, 1
-    )
+    residual = float(checks.real("square", square) - beta @ b) / max(people - b.size, 1)
     # Noise of gram moves the residual sum of squares by about noise·|β|².
     residual = max(residual, 0.0)
     # (noise of a mirrored matrix)·β has covariance noise²(|β|²I + ββᵀ - diag(β²)).
     mirrored = noise**2 * (
         (beta @ beta) * np.eye(b.size) + np.outer(beta, beta) - np.diag(beta**2)
     )
-    covariance = inverse * residual + inverse @ (
-        mirrored + other**2 * np.eye(b.size)
-    ) @ inverse
+    covariance = (
+        inverse * residual + inverse @ (mirrored + other**2 * np.eye(b.size)) @ inverse
+    )
     std = np.sqrt(np.diag(covariance))
-    sampling = np.sqrt(np.maximum(np.diag(inverse) * residual, 1e-300))
-    return Interval(beta, std, people * (sampling / std) ** 2, level)
+    sampling = np.sqrt(np.diag(inverse) * residual)
+    ratio = np.minimum(sampling / np.maximum(std, 1e-150), 1.0)
+    return Interval(beta, std, people * ratio**2, level)

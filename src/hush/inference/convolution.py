@@ -1,6 +1,7 @@
 """The sum of independent symmetric errors: sampling and noise, convolved on a grid."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,11 +80,11 @@ class Convolution:
         edges = (np.arange(_CELLS + 1) - (_CELLS + 1) / 2 + 0.5) * width
         edges = edges - width / 2  # the middle cell is centered at 0
         total = np.ones(_CELLS // 2 + 1, dtype=np.complex128)
-        for part in self.parts:
+        for part, times in Counter(self.parts).items():
             if part.std == 0:
                 continue
             mass = np.diff(part.cdf(edges))
-            total *= np.fft.rfft(np.roll(mass, -_CELLS // 2))
+            total *= np.fft.rfft(np.roll(mass, -_CELLS // 2)) ** times
         density = np.roll(np.fft.irfft(total, _CELLS), _CELLS // 2)
         density = np.maximum(density, 0.0)
         # The laws are symmetric; averaging with the mirror image removes lattice bias.

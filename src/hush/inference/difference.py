@@ -123,12 +123,12 @@ def difference_test(
 
 def _released_law(count: NoisyCount, theta: float) -> tuple[int, Floats]:
     """Return the first value and the probabilities of a released whole count."""
-    from scipy.signal import fftconvolve
-
     first, chance = weights(count.n, theta)
     far = reach(count.noise.law, 1e-18)
     added = count.noise.equal(np.arange(-far, far + 1))
-    return first - far, np.maximum(fftconvolve(chance, added), 0.0)
+    size = chance.size + added.size - 1
+    transform = np.fft.rfft(chance, size) * np.fft.rfft(added, size)
+    return first - far, np.maximum(np.fft.irfft(transform, size), 0.0)
 
 
 def _shares(a: NoisyCount, b: NoisyCount, tie: float) -> tuple[float, float] | None:

@@ -2,7 +2,7 @@
 
 Z = X + N, where X counts n people of chance theta and N is the noise that ran. Tests
 reject for large Z; for Tulap noise (`hush.mechanisms.Canonical`) no private test of the
-same guarantee has more power.
+same pure guarantee has more power.
 """
 
 from dataclasses import dataclass
@@ -149,8 +149,9 @@ def proportion_test(
     """Return the p-value of `theta = null` from a noisy count of `n` people.
 
     Guarantee: under the null the p-value is uniform (one-sided; two-sided it is twice
-    the smaller side). With `Canonical` noise of an (ε, δ) target, the one-sided tests
-    are the most powerful among all (ε, δ)-private ones.
+    the smaller side). With `Canonical` noise of a pure target the one-sided tests are
+    the most powerful among all ε-private ones; with δ > 0 they come as near to the most
+    powerful (ε, δ)-private ones as its `pieces` are fine.
 
     Example:
         >>> from hush.mechanisms import Canonical
@@ -189,7 +190,7 @@ def proportion_power(
 ) -> float:
     """Return the power at `theta` of the test of `null` against larger proportions.
 
-    `level` is the chance of a false rejection. The mechanism answers whole numbers.
+    `level` is the chance of a false rejection, and the count is a whole number.
 
     Example:
         >>> from hush.mechanisms import Canonical
@@ -208,7 +209,7 @@ def proportion_power(
 
     def chances(chance: float, z: int) -> tuple[float, float]:
         first, weight = weights(people, chance)
-        gap = z - np.arange(first, first + weight.size)
+        gap = z * noise.step - np.arange(first, first + weight.size)
         return float(weight @ noise.above(gap)), float(weight @ noise.equal(gap))
 
     low, high = -1, people

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
 from typing import Any, final
 
 import numpy as np
@@ -10,9 +12,11 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.inference.additive import Additive
-from hush.inference.convolution import convolve, normal
+from hush.inference.convolution import convolve, noise, normal
 from hush.inference.interval import Interval
 from hush.mechanisms.mechanism import Mechanism
+
+_FEW = 8  # sums of more noisy cells than this are taken as normal
 
 
 @final
@@ -21,29 +25,35 @@ class QuantileInterval(Interval):
     """A quantile between public edges; its error is in the noisy cumulative counts."""
 
     edges: tuple[float, ...]
-    shares: tuple[tuple[float, float, float], ...]  # estimate, sampling, noise count
+    shares: tuple[tuple[float, int], ...]  # noisy share below, cells that it adds up
     at: float
-    noise: Additive
+    sampling: float
+    noise: Additive  # of one cell's share
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return two edges: walking in from an end stops at the first doubt."""
         miss = (1 - checks.real("level", level, above=0, below=1)) / 2
+        reach = cache(lambda cells: self._reach(cells, 1 - miss))
         low, high = 0, len(self.edges) - 1
         inner = range(1, len(self.edges) - 1)
         for i in inner:
-            if self._doubt(i, self.at - self.shares[i][0]) > miss:
+            if self.at - self.shares[i][0] < reach(self.shares[i][1]):
                 break
             low = i
         for i in reversed(inner):
-            if self._doubt(i, self.shares[i][0] - self.at) > miss:
+            if self.shares[i][0] - self.at < reach(self.shares[i][1]):
                 break
             high = i
         return self.edges[low], self.edges[max(high, low)]
 
-    def _doubt(self, i: int, gap: float) -> float:
-        """Return the p-value that the share at edge i is beyond `at`."""
-        _, sampling, noise = self.shares[i]
-        return convolve(normal(sampling), normal(noise)).cdf(-gap)
+    def _reach(self, cells: int, p: float) -> float:
+        """Return the p-quantile of the error of a share that adds up noisy `cells`."""
+        if cells <= _FEW:
+            return convolve(
+                normal(self.sampling), *[noise(self.noise)] * cells
+            ).quantile(p)
+        std = math.hypot(self.sampling, self.noise.std * math.sqrt(cells))
+        return NormalDist(0, std).inv_cdf(p)
 
 
 def quantile_interval(
@@ -62,7 +72,7 @@ def quantile_interval(
 
     Guarantee: walking in from either end stops at the first edge whose share is not
     clearly on its side of `at`; to miss, the one test at the first wrong edge must
-    fail, so each side misses with (1 - level)/2 at most, in the normal approximation.
+    fail, so each side misses with (1 - level)/2 at most. Sampling is taken as normal.
 
     Example:
         >>> from hush.mechanisms import Geometric
@@ -81,7 +91,7 @@ def quantile_interval(
         )
     people = checks.whole("n", n, at_least=1)
     q = checks.real("at", at, above=0, below=1)
-    noise = Additive.of(mechanism, counts)
+    each = Additive.of(mechanism, counts).scaled(1 / people)
     left = np.concatenate([[0.0], np.cumsum(cells)]) / people
     right = 1 - np.concatenate([np.cumsum(cells[::-1])[::-1], [0.0]]) / people
     sampling = math.sqrt(q * (1 - q) / people)
@@ -89,13 +99,13 @@ def quantile_interval(
     for i in range(len(cuts)):
         few = min(i, cells.size - i)
         share = left[i] if i <= cells.size - i else right[i]
-        rows.append((float(share), sampling, noise.std * math.sqrt(few) / people))
+        rows.append((float(share), few))
     rising = np.maximum.accumulate([row[0] for row in rows])
     value = float(np.interp(q, rising, cuts))
     inside = min(max(int(np.searchsorted(rising, q)), 1), len(cuts) - 1)
     width = cuts[inside] - cuts[inside - 1]
     slope = max(rising[inside] - rising[inside - 1], 1 / people) / max(width, 1e-300)
-    spread = math.hypot(sampling, rows[inside][2])
+    spread = math.hypot(sampling, each.std * math.sqrt(rows[inside][1]))
     return QuantileInterval(
         value,
         float(spread / slope),
@@ -104,5 +114,6 @@ def quantile_interval(
         cuts,
         tuple(rows),
         q,
-        noise,
+        sampling,
+        each,
     )

@@ -40,7 +40,7 @@ def test_sets_report_progress_and_their_range():
     found = inference.confidence_set(
         5.0,
         candidates=[9.0, 1.0, 5.0, 5.5],
-        simulate=lambda theta, rng, source: theta + rng.normal(0, 0.1),
+        simulate=lambda theta, rng, _: theta + rng.normal(0, 0.1),
         draws=99,
         source=Seeded(2),
         progress=lambda done, every: seen.append((done, every)),
@@ -67,7 +67,7 @@ def test_the_bootstrap_takes_a_bias_off():
         simulate=simulate,
         draws=4000,
         source=Seeded(3),
-        progress=lambda done, every: seen.append(done),
+        progress=lambda done, _: seen.append(done),
     )
     assert found.raw == 9.0
     # The bias has standard error 3/√4000 = 0.05: 6 of these are 2e-9.
@@ -83,7 +83,7 @@ def test_a_seed_repeats_a_simulation():
         return inference.bootstrap(
             1.0,
             estimate=float,
-            simulate=lambda t, rng, source: t + rng.normal(),
+            simulate=lambda t, rng, _: t + rng.normal(),
             draws=50,
             source=Seeded(seed),
         )

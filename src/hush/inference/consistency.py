@@ -147,5 +147,5 @@ def nonnegative(values: Any, *, std: Any = 1.0, total: float | None = None) -> F
     order = np.argsort(-z / weight)
     sums, weights = np.cumsum(z[order]), np.cumsum(weight[order])
     shifts = (sums - goal) / weights
-    alive = int(np.flatnonzero(z[order] / weight[order] > shifts)[-1]) if goal else 0
+    alive = int(np.flatnonzero(z[order] / weight[order] >= shifts)[-1]) if goal else 0
     return np.maximum(z - shifts[alive] * weight, 0.0) if goal else np.zeros(z.size)

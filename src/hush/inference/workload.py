@@ -164,7 +164,8 @@ def plan_accuracy(questions: Sequence[Question], *, delta: float = 0.0) -> Workl
 
 def _meeting(kind: type[Any], question: Question) -> Answered:
     """Return the most noise of one kind within a question's target."""
-    each = question.level ** (1 / question.dimension)
+    # A little above the root, so that rounding never leaves the target.
+    each = 1 - (1 - 1e-9) * -math.expm1(math.log(question.level) / question.dimension)
     first, second = question.distances
     moved = second if kind is Gaussian else first
     found = kind.for_accuracy(question.within, level=each, sensitivity=moved)
@@ -208,7 +209,7 @@ def plan_budget(
             parts = (Answered(each, kind(scale * shape(each, kind))) for each in asked)
             return Workload(tuple(parts), risk)
 
-        return at(_smallest(lambda scale: at(scale).epsilon <= limit))
+        return at(_smallest(lambda scale: at(scale).epsilon, limit))
 
     kinds: list[type[Any]] = [Laplace] if risk == 0 else [Laplace, Gaussian]
     return min((build(kind) for kind in kinds), key=_loss)
@@ -221,14 +222,31 @@ def _loss(workload: Workload) -> float:
     )
 
 
-def _smallest(enough: Callable[[float], bool]) -> float:
-    """Return the smallest number that is enough, to one part in a million, above it."""
-    low, high = 0.5, 1.0
-    while not enough(high):
-        low, high = high, 2 * high
-    while enough(low):
-        low, high = low / 2, low
-    while high > low * _MARGIN:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
+def _smallest(cost: Callable[[float], float], limit: float) -> float:
+    """Return the smallest scale that costs at most `limit`, to one part in a million.
+
+    Costs are nearly powers of the scale, so both logarithms are joined by a line.
+    """
+    low, high = 0.0, math.inf  # scales that cost too much, and that do not
+    above = below = limit
+    scale = 1.0
+    for _ in range(200):
+        found = cost(scale)
+        enough = found <= limit
+        if enough:
+            high, below = scale, found
+        else:
+            low, above = scale, found
+        if high <= low * _MARGIN:
+            break
+        nudge = 1 - 4e-7 if enough else 1 + 4e-7  # towards the end that stayed
+        if low == 0 or high == math.inf:
+            scale *= min(max(found / limit, 1 / 64), 64.0) * (0.9 if enough else 1.1)
+        elif above > below > 0:
+            share = math.log(above / limit) / math.log(above / below)
+            guess = low * (high / low) ** share * nudge
+            inside = low * (1 + 1e-9) < guess < high * (1 - 1e-9)
+            scale = guess if inside else math.sqrt(low * high)
+        else:
+            scale = math.sqrt(low * high)
     return high

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, final
 
@@ -33,27 +33,28 @@ class QuantileInterval(Interval):
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return two edges: walking in from an end stops at the first doubt."""
         miss = (1 - checks.real("level", level, above=0, below=1)) / 2
-        reach = cache(lambda cells: self._reach(cells, 1 - miss))
         low, high = 0, len(self.edges) - 1
         inner = range(1, len(self.edges) - 1)
         for i in inner:
-            if self.at - self.shares[i][0] < reach(self.shares[i][1]):
+            share, cells = self.shares[i]
+            if self.at - share < _reach(self.sampling, self.noise, cells, 1 - miss):
                 break
             low = i
         for i in reversed(inner):
-            if self.shares[i][0] - self.at < reach(self.shares[i][1]):
+            share, cells = self.shares[i]
+            if share - self.at < _reach(self.sampling, self.noise, cells, 1 - miss):
                 break
             high = i
         return self.edges[low], self.edges[max(high, low)]
 
-    def _reach(self, cells: int, p: float) -> float:
-        """Return the p-quantile of the error of a share that adds up noisy `cells`."""
-        if cells <= _FEW:
-            return convolve(
-                normal(self.sampling), *[noise(self.noise)] * cells
-            ).quantile(p)
-        std = math.hypot(self.sampling, self.noise.std * math.sqrt(cells))
-        return NormalDist(0, std).inv_cdf(p)
+
+@lru_cache(maxsize=4096)
+def _reach(sampling: float, one: Additive, cells: int, p: float) -> float:
+    """Return the p-quantile of the error of a share that adds up noisy `cells`."""
+    if cells <= _FEW:
+        return convolve(normal(sampling), *[noise(one)] * cells).quantile(p)
+    std = math.hypot(sampling, one.std * math.sqrt(cells))
+    return NormalDist(0, std).inv_cdf(p)
 
 
 def quantile_interval(

@@ -289,14 +289,14 @@ def level_tables(n: int, epsilon: float, kind: str, runs: int) -> tuple[float, f
         if kind == "fit":
             naive.append(((z - n * chances) ** 2 / (n * chances)).sum() > 7.814728)
             test = inference.fit_test(
-                z, chances, n=n, mechanism=mechanism, source=source
+                z, chances, n=n, mechanism=mechanism, draws=199, source=source
             )
         else:
             first, second = (np.maximum(z.sum(axis), 0.5) for axis in (1, 0))
             mean = np.outer(first, second) / max(z.sum(), 1)
             naive.append(((z - mean) ** 2 / mean).sum() > 5.991465)
             test = inference.independence_test(
-                z, n=n, mechanism=mechanism, source=source
+                z, n=n, mechanism=mechanism, draws=199, source=source
             )
         ours.append(test.rejects(0.05))
     return share(naive), share(ours)

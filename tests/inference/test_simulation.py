@@ -10,19 +10,24 @@ from hush.mechanisms import Laplace
 from hush.noise import Seeded
 
 
+def normal(source):
+    return np.random.default_rng(source.bits(64)).normal()
+
+
 @pytest.mark.statistical
 def test_a_true_candidate_is_accepted_as_often_as_stated():
     # A clamped, skewed, two-dimensional release of 5 people: no normal law in sight.
     noise = Laplace(scale=0.5)
 
-    def release(theta, rng, source):
+    def release(theta, source):
+        rng = np.random.default_rng(source.bits(64))
         x = np.minimum(rng.exponential(theta, 5), 2.0)
         return noise.run(np.array([x.sum(), (x**2).sum()]), source=source)
 
-    rng, source, accepted = np.random.default_rng(1), Seeded(1), 0
+    source, accepted = Seeded(1), 0
     for _ in range(400):
         found = inference.confidence_set(
-            release(1.0, rng, source),
+            release(1.0, source),
             candidates=[1.0],
             simulate=release,
             draws=19,
@@ -40,7 +45,7 @@ def test_sets_report_progress_and_their_range():
     found = inference.confidence_set(
         5.0,
         candidates=[9.0, 1.0, 5.0, 5.5],
-        simulate=lambda theta, rng, _: theta + rng.normal(0, 0.1),
+        simulate=lambda theta, source: theta + normal(source) / 10,
         draws=99,
         source=Seeded(2),
         progress=lambda done, every: seen.append((done, every)),
@@ -57,8 +62,8 @@ def test_sets_report_progress_and_their_range():
 @pytest.mark.statistical
 def test_the_bootstrap_takes_a_bias_off():
     # A square is biased upwards by the variance, 0.25 here.
-    def simulate(theta, rng, source):
-        return np.sqrt(max(theta, 0)) + rng.normal(0, 0.5)
+    def simulate(theta, source):
+        return np.sqrt(max(theta, 0)) + normal(source) / 2
 
     seen = []
     found = inference.bootstrap(
@@ -83,7 +88,7 @@ def test_a_seed_repeats_a_simulation():
         return inference.bootstrap(
             1.0,
             estimate=float,
-            simulate=lambda t, rng, _: t + rng.normal(),
+            simulate=lambda t, source: t + normal(source),
             draws=50,
             source=Seeded(seed),
         )

@@ -118,7 +118,14 @@ def drawn_tie(tie: float | None, source: Source = SECURE) -> float:
     """Return `tie`, or a fresh uniform number where it is left open."""
     if tie is not None:
         return checks.real("tie", tie, at_least=0, at_most=1)
-    return (int(integers(1 << 53, source=source)) + 0.5) / (1 << 53)
+    return float(uniforms(1, source)[0])
+
+
+def uniforms(size: int, source: Source) -> Floats:
+    """Return numbers in (0, 1), each the middle of one of 2^53 equal cells."""
+    cells = np.asarray(integers(1 << 53, size, source=source), dtype=np.float64)
+    # The last cells would round to 1, where a quantile is infinite.
+    return np.minimum((cells + 0.5) / (1 << 53), 1 - 2.0**-53)
 
 
 def number(name: str, value: Any) -> float:
@@ -130,8 +137,3 @@ def number(name: str, value: Any) -> float:
     if isinstance(value, numbers.Rational):
         return float(value)
     return checks.real(name, value)
-
-
-def generator(source: Source) -> np.random.Generator:
-    """Return a generator for simulated data, keyed by 128 bits of `source`."""
-    return np.random.default_rng(source.bits(128))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference.additive import Additive, generator
+from hush.inference.additive import Additive, uniforms
 from hush.inference.verdict import Test
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
@@ -20,11 +20,40 @@ def _rank(observed: float, simulated: Floats) -> float:
     return float(1 + np.count_nonzero(simulated >= observed)) / (1 + simulated.size)
 
 
+def multinomial(
+    people: int, chances: Floats, draws: int, source: Source
+) -> NDArray[np.int64]:
+    """Return `draws` multinomial tables: binomials given what is left, by inversion.
+
+    Example:
+        >>> from hush.noise import Seeded
+        >>> tables = multinomial(10, np.array([0.5, 0.5, 0.0]), 4, Seeded(1))
+        >>> tables.sum(axis=1).tolist(), int(tables[:, 2].max())
+        ([10, 10, 10, 10], 0)
+    """
+    from scipy.stats import binom
+
+    left = np.full(draws, people, dtype=np.int64)
+    # What remains from each cell on: summed from the end, so that it is never negative.
+    rest = np.cumsum(chances[::-1])[::-1]
+    found = np.zeros((draws, chances.size), dtype=np.int64)
+    for j, chance in enumerate(chances):
+        if chance <= 0:
+            continue
+        if chance >= rest[j]:
+            found[:, j] = left
+            break
+        drawn = binom.ppf(uniforms(draws, source), left, chance / rest[j])
+        found[:, j] = drawn.astype(np.int64)
+        left = left - found[:, j]
+    return found
+
+
 def _noisy(
     people: int, chances: Floats, mechanism: Mechanism, draws: int, source: Source
 ) -> Floats:
     """Return `draws` simulated tables with noise, as floats."""
-    tables = generator(source).multinomial(people, chances.ravel(), size=draws)
+    tables = multinomial(people, chances.ravel(), draws, source)
     released = mechanism.run(tables, source=source)
     return np.asarray(released, np.float64).reshape(draws, *chances.shape)
 

@@ -20,7 +20,10 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True)
 class Consistent(Interval):
-    """Released sums after least squares; `cells` are what they are sums of."""
+    """Released sums after least squares; `cells` are what they are sums of.
+
+    `effective` is how many releases of its old precision each sum is worth now.
+    """
 
     cells: Estimate
 

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference.additive import generator
 from hush.inference.interval import Interval
 from hush.noise import SECURE, Source
 
 Floats = NDArray[np.float64]
-# (parameter, generator for data, source for noise) -> one simulated release.
-Simulate = Callable[[Any, Generator, Source], Any]
+# (parameter, source) -> one simulated release; data may take its seed from the source.
+Simulate = Callable[[Any, Source], Any]
 Progress = Callable[[int, int], None]  # (done, all)
 
 
@@ -28,7 +26,11 @@ def _quiet(done: int, every: int) -> None:
 @final
 @dataclass(frozen=True)
 class Bootstrap(Interval):
-    """A bias-corrected estimate; `draws` are the estimates of simulated releases."""
+    """A bias-corrected estimate; `draws` are the estimates of simulated releases.
+
+    `raw` is the estimate before the correction. How many people it is worth is not
+    known for a model given as a function: `effective` is NaN.
+    """
 
     raw: float
     draws: tuple[float, ...]
@@ -52,7 +54,7 @@ def bootstrap(
 ) -> Bootstrap:
     """Return a parametric bootstrap of any release, with its bias taken off.
 
-    `estimate` turns a release into a number; `simulate(number, generator, source)`
+    `estimate` turns a release into a number; `simulate(number, source)`
     draws data from the model at that number and releases it with the same mechanism.
 
     Guarantee: right for large samples, where the law of the error hardly depends on the
@@ -60,11 +62,13 @@ def bootstrap(
 
     Example:
         >>> from hush.mechanisms import Laplace
+        >>> from hush.noise import integers
         >>> noise = Laplace(scale=2.0)
+        >>> def survey(share, source):
+        ...     asked = integers(1000, size=100, source=source) < 1000 * share
+        ...     return noise.run(float(asked.sum()), source=source)
         >>> found = bootstrap(
-        ...     60.0, estimate=lambda z: z / 100,
-        ...     simulate=lambda p, rng, source:
-        ...         noise.run(float(rng.binomial(100, p)), source=source),
+        ...     60.0, estimate=lambda z: z / 100, simulate=survey
         ... )
         >>> 0.4 < found.low < 0.55 and 0.65 < found.high < 0.8
         True
@@ -74,10 +78,9 @@ def bootstrap(
     times = checks.whole("draws", draws, at_least=19)
     checks.real("level", level, above=0, below=1)
     raw = float(estimate(released))
-    rng = generator(source)
     found = []
     for done in range(times):
-        found.append(float(estimate(simulate(raw, rng, source))))
+        found.append(float(estimate(simulate(raw, source))))
         progress(done + 1, times)
     bias = math.fsum(found) / times - raw
     std = float(np.std(found, ddof=1))
@@ -130,11 +133,13 @@ def confidence_set(
 
     Example:
         >>> from hush.mechanisms import Laplace
+        >>> from hush.noise import integers
         >>> noise = Laplace(scale=2.0)
+        >>> def survey(share, source):
+        ...     asked = integers(1000, size=100, source=source) < 1000 * share
+        ...     return noise.run(float(asked.sum()), source=source)
         >>> found = confidence_set(
-        ...     60.0, candidates=[0.3, 0.4, 0.5, 0.6, 0.7, 0.8],
-        ...     simulate=lambda p, rng, source:
-        ...         noise.run(float(rng.binomial(100, p)), source=source),
+        ...     60.0, candidates=[0.3, 0.4, 0.5, 0.6, 0.7, 0.8], simulate=survey
         ... )
         >>> 0.6 in found.accepted, 0.3 in found.accepted
         (True, False)
@@ -146,12 +151,11 @@ def confidence_set(
     if len(candidates) == 0:
         raise InvalidArgument("candidates must hold at least one parameter.")
     observed = np.atleast_1d(np.asarray(released, dtype=np.float64)).ravel()
-    rng = generator(source)
     p_values = []
     for done, theta in enumerate(candidates, 1):
         rows = [observed]
         for _ in range(times):
-            row = np.asarray(simulate(theta, rng, source), dtype=np.float64)
+            row = np.asarray(simulate(theta, source), dtype=np.float64)
             rows.append(np.atleast_1d(row).ravel())
         p_values.append(_depth(np.array(rows)))
         progress(done, len(candidates))

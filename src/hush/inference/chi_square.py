@@ -44,7 +44,7 @@ def multinomial(
             found[:, j] = left
             break
         drawn = binom.ppf(uniforms(draws, source), left, chance / rest[j])
-        found[:, j] = drawn.astype(np.int64)
+        found[:, j] = np.asarray(drawn, dtype=np.int64)
         left = left - found[:, j]
     return found
 

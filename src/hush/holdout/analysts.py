@@ -119,11 +119,11 @@ class FeatureSelector:
     of what is kept, and its accuracy is the last question.
 
     Example:
-        >>> rows = 2 * integers(2, (300, 40), source=Seeded(3)) - 1
+        >>> rows = 2 * integers(2, (300, 150), source=Seeded(3)) - 1
         >>> labels = 2 * integers(2, 300, source=Seeded(4)) - 1
         >>> def plain(query):
         ...     return np.mean([query(r) for r in zip(rows[150:], labels[150:])])
-        >>> selector = FeatureSelector()
+        >>> selector = FeatureSelector(cutoff=0.5)
         >>> float(selector.attack(rows[:150], labels[:150], plain).reported) > 0.6
         True
 

@@ -37,7 +37,7 @@ class People:
         self._labels: Any = data[1] if pair else data
         self._bounds, self._grade = bounds, grade
         self.size = len(self._labels)
-        if pair and len(self._features) != self.size:
+        if self._features is not None and len(self._features) != self.size:
             raise InvalidArgument(
                 "data must have as many rows of features as labels; got "
                 f"{len(self._features)} and {self.size}."

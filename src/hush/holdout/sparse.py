@@ -79,8 +79,8 @@ def sparse(
     """Return the plan whose wider interval is the narrowest.
 
     Example:
-        >>> plan = sparse(100_000, queries=10_000, hits=10, tolerance=0.02)
-        >>> plan.vacuous, plan.agreed < plans.gaussian(100_000, 10_000).radius
+        >>> plan = sparse(100_000, queries=10**6, hits=10, tolerance=0.02)
+        >>> plan.vacuous, plan.agreed < plans.gaussian(100_000, 10**6).radius
         (False, True)
 
     Reference: [DFHPRR15] Thresholdout; docs/proofs/holdout.md, theorem 7.

@@ -113,7 +113,7 @@ def selection(epsilon: float, delta: float, size: int, chance: float) -> float:
     Example:
         >>> round(selection(0.1, 0.0, size=10_000, chance=0.05), 3)
         0.058
-        >>> selection(0.1, 0.0, size=10, chance=0.05)  # vacuous
+        >>> selection(0.1, 0.0, size=5, chance=0.05)  # vacuous
         1.0
 
     Reference: [BNSSSU16] for the idea; docs/proofs/holdout.md, theorem 5.

@@ -140,7 +140,7 @@ def split(
 
     Example:
         >>> round(split(10_000, queries=2).radius, 3)
-        0.024
+        0.023
 
     Reference: docs/proofs/holdout.md, theorem 4.
     """

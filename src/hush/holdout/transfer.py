@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from hush import checks
+from hush.privacy import GDP, Approx, Pure
 from hush.privacy.curve import Curve
-from hush.privacy.gdp import GDP
 
 _LOOSE = 1 + 2.0**-40  # covers the rounding of the few operations below
-_COARSE, _FINE = 24, 400
+_CELLS = 400  # of a closed form; compositions are dearer and get fewer
 
 
 def overfit(curve: Curve, chance: float) -> float:
@@ -36,44 +36,39 @@ def overfit(curve: Curve, chance: float) -> float:
     Reference: docs/proofs/holdout.md, theorem 1.
     """
     p = checks.real("chance", chance, above=0, at_most=1)
-    # Every loss x0 gives a bound, convex in λ: sections find a good one, then the
-    # integral is refined. A worse choice is wider, never wrong.
-    if isinstance(curve, GDP):
-        return min(1.0, _bound(curve, p, _gaussian_corner(curve.mu, p), _FINE))
-    low, high = math.log(1e-9), math.log(200.0)
-    grid = np.linspace(low, high, 40)
-    values = [_bound(curve, p, math.exp(each), _COARSE) for each in grid]
-    place = int(np.argmin(values))
-    low, high = grid[max(place - 1, 0)], grid[min(place + 1, 39)]
-    for _ in range(20):
-        a, b = low + 0.382 * (high - low), low + 0.618 * (high - low)
-        left = _bound(curve, p, math.exp(a), _COARSE)
-        right = _bound(curve, p, math.exp(b), _COARSE)
-        low, high = (low, b) if left <= right else (a, high)
-    starts = [math.exp((low + high) / 2), _pure(curve)]
-    return min(1.0, *(_bound(curve, p, each, _FINE) for each in starts))
+    if isinstance(curve, GDP) and math.isfinite(curve.mu):
+        corner = _gaussian_corner(curve.mu, p)
+        far = np.geomspace(corner / 50, 30 + 9 * corner, _CELLS)
+        return min(1.0, float(_bounds(curve, p, corner + np.append(0.0, far))[0]))
+    # Around the loss that a tenth of the chance exceeds, and (ε, δ) in closed form.
+    near = float(curve.epsilon_at(p / 10))
+    losses = (near if 0 < near < 100 else 1.0) * np.geomspace(0.01, 10, 61)
+    return min(1.0, _corner(curve, p), float(_bounds(curve, p, losses).min()))
 
 
-def _pure(curve: Curve) -> float:
-    """Return ε of a pure guarantee, where the best bound has its corner."""
-    epsilon = float(curve.epsilon_at(0.0))
-    return epsilon if math.isfinite(epsilon) and epsilon > 0 else 1.0
+def _corner(curve: Curve, chance: float) -> float:
+    """Return the bound at the corner of an (ε, δ) guarantee, 1 for other curves."""
+    if not isinstance(curve, (Approx, Pure)):
+        return 1.0
+    slope = math.tanh(float(curve.epsilon) / 4)
+    delta = float(curve.delta) if isinstance(curve, Approx) else 0.0
+    return (slope + (1 - slope) * delta / chance) * _LOOSE
 
 
-def _bound(curve: Curve, chance: float, loss: float, cells: int) -> float:
-    """Return λ + E[h(x)]/p, x = dP/dQ, h(x) = (x - 1 - λ(1 + √x)²)+, zero at e^loss.
+def _bounds(curve: Curve, chance: float, losses: NDArray[Any]) -> NDArray[Any]:
+    """Return λ + E[h(x)]/p for every corner: h(x) = (x - 1 - λ(1 + √x)²)+, x = dP/dQ.
 
-    h is convex, so its expectation is an integral of the profile δ against h″ ≥ 0:
-    h′(x0)·δ(x0) + ∫ (λ/2)·y^(-3/2)·δ(log y) dy, and δ falls: a left sum is above it.
+    With the corner x0 = e^loss, λ = tanh(loss/4) makes h zero up to x0. It is convex,
+    so its expectation is an integral of the profile δ against h″ >= 0:
+    h′(x0)·δ(x0) + ∫ (λ/2)·y^(-3/2)·δ(log y) dy. As δ falls, a left sum is above it.
+    Each corner gives a bound; a worse one is wider, never wrong.
     """
-    slope = math.tanh(loss / 4)  # λ
-    # Both ends of every cell in y^(-1/2), from e^(-loss/2) down to far smaller ones.
-    at = loss + np.concatenate([[0.0], np.geomspace(loss / 50, 30 + 9 * loss, cells)])
-    delta = np.asarray(curve.delta_at(at), dtype=np.float64)
-    root = np.append(np.exp(-at / 2), 0.0)
-    rest = float(((root[:-1] - root[1:]) * delta).sum()) * slope
-    first = (1 - slope * (1 + math.exp(-loss / 2))) * float(delta[0])
-    return (slope + (first + rest) / chance) * _LOOSE
+    delta = np.asarray(curve.delta_at(losses), dtype=np.float64)
+    slope, root = np.tanh(losses / 4), np.append(np.exp(-losses / 2), 0.0)
+    cells = (root[:-1] - root[1:]) * delta
+    rest = np.cumsum(cells[::-1])[::-1] * slope
+    first = (1 - slope * (1 + root[:-1])) * delta
+    return np.asarray((slope + (first + rest) / chance) * _LOOSE)
 
 
 def _gaussian_corner(mu: float, chance: float) -> float:

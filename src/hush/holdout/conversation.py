@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument
 from hush.holdout.people import People
@@ -59,3 +59,11 @@ def needs_features(people: People) -> None:
         raise InvalidArgument(
             "score needs data=(features, labels); with labels alone use submit."
         )
+
+
+def never_copied() -> NoReturn:
+    """Refuse a copy, which would not know what the original was asked."""
+    raise InvalidArgument(
+        "a holdout is never copied or pickled: its copies could be asked twice. Run "
+        "searches with n_jobs=1."
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self, final
+from typing import Any, NoReturn, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,13 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.holdout import plans, scores
 from hush.holdout.answer import Answer
-from hush.holdout.conversation import Counter, needs_features, same_size, total
+from hush.holdout.conversation import (
+    Counter,
+    needs_features,
+    never_copied,
+    same_size,
+    total,
+)
 from hush.holdout.people import Grade, People, agree
 from hush.holdout.plans import Plan
 from hush.holdout.scorer import Scorer
@@ -223,6 +229,9 @@ class Holdout:
             plan.method,
             self._source.seeded,
         )
+
+    def __reduce__(self) -> NoReturn:
+        never_copied()
 
     def __repr__(self) -> str:
         return (

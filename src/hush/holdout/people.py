@@ -1,7 +1,7 @@
 """People: the private records, and one score for each of them."""
 
 from collections.abc import Callable
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ def _take(data: Any, rows: NDArray[np.int64]) -> Any:
 class People:
     """Records that answer only by sums of scores.
 
-    `data` is a pair (features, labels), or records, or labels alone. It is neither
-    shown, copied nor pickled: a second copy would not know what the first was asked.
+    `data` is a pair (features, labels), or records, or labels alone; it is not shown.
     """
 
     def __init__(self, data: Any, bounds: tuple[float, float], grade: Grade) -> None:
@@ -85,9 +84,3 @@ class People:
 
     def __repr__(self) -> str:
         return f"People(size={self.size})"
-
-    def __reduce__(self) -> NoReturn:
-        raise InvalidArgument(
-            "a holdout is never copied or pickled: its copies could be asked twice. "
-            "Run searches with n_jobs=1."
-        )

@@ -1,7 +1,7 @@
 """The reusable holdout: it speaks only where the training data is wrong."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hush.errors import BudgetExceeded
 from hush.holdout import scores
 from hush.holdout.answer import Answer
-from hush.holdout.conversation import Counter, needs_features, total
+from hush.holdout.conversation import Counter, needs_features, never_copied, total
 from hush.holdout.holdout import width_of
 from hush.holdout.people import Grade, People, agree
 from hush.holdout.sparse import sparse
@@ -125,6 +125,9 @@ class ReusableHoldout:
             method,
             self._source.seeded,
         )
+
+    def __reduce__(self) -> NoReturn:
+        never_copied()
 
     def __repr__(self) -> str:
         return (

@@ -61,7 +61,7 @@ def test_a_grid_of_200_settings_end_to_end():
     assert search.best_score_ > 0.5
 
 
-def test_an_adaptive_holdout_scores_a_grid_too_and_says_it_is_vacuous():
+def test_an_adaptive_holdout_scores_a_grid_too_and_refuses_a_second():
     train, held, _ = parts()
     holdout = Holdout(held, queries=200, source=Seeded(3))
     scorer = holdout.scorer()

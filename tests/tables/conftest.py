@@ -4,7 +4,19 @@ import ibis
 import pyarrow
 import pytest
 
-from servers import database, postgres
+from servers import database, postgres, spark
+
+SPARK_CASES = 1  # per test in the fast lane: each costs Spark seconds, others a moment
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    seen = {}
+    for item in items:
+        if "spark_engine" in item.fixturenames or "spark" in item.name:
+            seen[item.function] = seen.get(item.function, 0) + 1
+            if seen[item.function] > SPARK_CASES:
+                item.add_marker(pytest.mark.slow)
 
 
 class DuckDB:
@@ -25,6 +37,7 @@ class Postgres:
     name = "postgres"
 
     def __init__(self, address):
+        self.address = address
         self.connection = ibis.connect(address.replace("postgresql://", "postgres://"))
         self.made = 0
 
@@ -42,8 +55,38 @@ def postgres_engine():
         engine.connection.disconnect()
 
 
-@pytest.fixture(params=["duckdb", "polars", "postgres"])
+class Spark:
+    name = "spark"
+
+    def __init__(self, session):
+        self.session = session
+        self.connection = ibis.pyspark.connect(session)
+        self.made = 0
+
+    def table(self, columns):
+        self.made += 1
+        name = f"rows{self.made}"
+        frame = self.session.createDataFrame(pyarrow.table(columns))
+        frame.createOrReplaceTempView(name)
+        return self.connection.table(name)
+
+
+@pytest.fixture(scope="session")
+def spark_engine():
+    with spark() as session:
+        yield Spark(session)
+
+
+ENGINES = [
+    "duckdb",
+    "polars",
+    pytest.param("postgres", marks=pytest.mark.xdist_group("postgres")),
+    pytest.param("spark", marks=pytest.mark.xdist_group("spark")),
+]
+
+
+@pytest.fixture(params=ENGINES)
 def engine(request):
-    if request.param == "postgres":
-        return request.getfixturevalue("postgres_engine")
+    if request.param in ("postgres", "spark"):
+        return request.getfixturevalue(f"{request.param}_engine")
     return {"duckdb": DuckDB, "polars": Polars}[request.param]()

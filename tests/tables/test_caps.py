@@ -15,6 +15,7 @@ from hush.errors import InvalidArgument
 from hush.tables import caps as module
 from hush.tables.bounding import UNIT
 from hush.tables.caps import Caps, Field, capped
+from hush.tables.engine import fetch
 
 BITS = (3, 5)
 
@@ -40,7 +41,7 @@ def kept(table, caps, *, wide=False, **options):
         table, "u", fields(table, wide=wide), caps, group=group, **options
     )
     found = Counter()
-    for row in relation.to_pyarrow().to_pylist():
+    for row in fetch(relation).to_pylist():
         found[row["g"], row["x"]] += row["_w"]
     return found
 
@@ -184,7 +185,7 @@ def test_columns_that_tell_rows_apart_spread_the_sample(make):
     relation = capped(
         table, "u", [Field("g", table["g"], 3)], Caps(4), tell=("x",), salt=1
     )
-    found = Counter(row["g"] for row in relation.to_pyarrow().to_pylist())
+    found = Counter(row["g"] for row in fetch(relation).to_pylist())
     assert sum(found.values()) >= 40 * 4
     assert min(found.values()) > 40
 

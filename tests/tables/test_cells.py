@@ -17,6 +17,7 @@ from hush.noise import Seeded
 from hush.tables import bounding, expression
 from hush.tables.bounding import UNIT
 from hush.tables.cells import MOST, Axis, cells, fitting, read
+from hush.tables.engine import fetch
 
 KEYS = (("a",), ("b",), ("never",))
 
@@ -33,7 +34,7 @@ def arrow(rows):
 def histograms(table, axis, rows=2, by=("g",), keys=KEYS):
     weighted = bounding.weighted(table, "u", rows)
     value = expression.number(weighted, "x")
-    return read(cells(weighted, by, value, axis).to_pyarrow(), by, keys, axis)
+    return read(fetch(cells(weighted, by, value, axis)), by, keys, axis)
 
 
 def dense(found):
@@ -140,7 +141,7 @@ def test_exhaustive_neighbors_of_tiny_tables(rows):
     # The twin that forgets to bound: whole rows for everybody.
     loose = table.mutate(_w=ibis.literal(UNIT, "int64"))
     rows_of = cells(loose, ("c", "g"), expression.number(loose, "x"), axis)
-    twin = dense(read(rows_of.to_pyarrow(), ("c", "g"), keys, axis))
+    twin = dense(read(fetch(rows_of), ("c", "g"), keys, axis))
     twin = twin.reshape(len(cases), -1)
     assert (twin - twin[0]).sum(axis=1).max() > rows * UNIT
 

@@ -102,7 +102,7 @@ def test_plans_and_refusals_never_touch_the_data(trips, monkeypatch):
     assert "SELECT" in asked(data).explain()
     with pytest.raises(BudgetExceeded):
         asked(data).release(epsilon=2)
-    for text in ("nothing > 0", "fare", "exp(fare) > 1", "fare > ", "fare > 'a'"):
+    for text in ("nothing > 0", "fare", "random() > 1", "fare > ", "fare > 'a'"):
         with pytest.raises(Unsupported):
             data.where(text)
     assert float(data.budget.epsilon) == 1
@@ -144,17 +144,14 @@ def test_sql_asks_the_same_question(trips):
         "SELECT AVG(fare) FROM data",
         "SELECT AVG(CLAMP(fare, 'a', 1)) FROM data",
         "SELECT MIN(fare) FROM data",
-        "SELECT COUNT(*) FROM data ORDER BY 1",
         "SELECT COUNT(*) FROM data GROUP BY borough",
         "SELECT COUNT(*) FROM data WHERE random() > 0.5",
         "SELECT COUNT(*) FROM data WHERE error(borough)",
         "SELECT COUNT(*) FROM read_csv('/etc/hostname')",
-        "SELECT COUNT(*) FROM (SELECT * FROM data)",
         "SELECT COUNT(*) FROM data; DROP TABLE data",
         "DELETE FROM data",
         "PRAGMA database_list",
         "SELECT setseed(0.4), COUNT(*) FROM data",
-        "SELECT COUNT(*) FROM data WHERE CAST(borough AS INT) = 1",
         "SELEC",
         "",
     ],

@@ -13,6 +13,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms.key_selection import vote
 from hush.tables import votes as module
 from hush.tables.bounding import UNIT
+from hush.tables.engine import fetch
 from hush.tables.votes import holders, votes
 
 
@@ -29,7 +30,7 @@ def read(relation, column="_votes"):
     """The relation as {key: number}."""
     return {
         tuple(row[name] for name in relation.columns if name != column): row[column]
-        for row in relation.to_pyarrow().to_pylist()
+        for row in fetch(relation).to_pylist()
     }
 
 
@@ -59,7 +60,7 @@ def test_every_engine_counts_the_same_votes(engine):
     assert read(votes(table, "u", ("p", "d"))) == by_hand(MIXED, 100)
     short = [(u, p) for u, p, _ in MIXED]
     assert read(votes(table, "u", ("p",))) == by_hand(short, 100)
-    column = votes(table, "u", ("p",)).to_pyarrow()["_votes"]
+    column = fetch(votes(table, "u", ("p",)))["_votes"]
     assert column.type == pyarrow.int64()
 
 

@@ -26,7 +26,7 @@ from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
 
 _SHARES = (1, 2, 4, 8, 16)  # of the canaries one in so many is guessed
-_KNOTS = 400
+_LINES = 128  # of a curve's promises so many bound its tradeoff
 
 Level = Callable[[float], float]  # power of a test -> the level it needs at least
 
@@ -167,23 +167,21 @@ def approximate(
 def level_of(claim: Curve) -> Level:
     """Return the least level of a test of given power, from below.
 
-    Guarantee: the function is convex, so a line through two known points bounds it from
-    below beyond them.
+    Guarantee: every promise δ(ε) of the claim is two lines under its tradeoff, and the
+    tradeoff lies above the largest of a few of them (N3.4, N13.P8).
     """
     if isinstance(claim, GDP):
         mu = float(claim.mu)
         return lambda power: float(special.ndtr(special.ndtri(power) - mu))
-    knots = np.unique(
-        np.append(np.geomspace(1e-6, 1, _KNOTS), np.linspace(0, 1, _KNOTS))
-    )
-    values = np.maximum.accumulate(np.asarray(claim.tradeoff_at(1 - knots)))
+    ends = (claim.epsilon_at(0.0), claim.epsilon_at(1e-9), 30.0)
+    end = min(float(each) for each in ends)
+    epsilon = np.linspace(0, end, _LINES)
+    delta, rate = np.asarray(claim.delta_at(epsilon)), np.exp(epsilon)
 
     def needed(power: float) -> float:
-        at = int(np.searchsorted(knots, power, side="right")) - 1
-        if at == 0:
-            return float(values[0])
-        slope = (values[at] - values[at - 1]) / (knots[at] - knots[at - 1])
-        return float(values[at] + slope * (power - knots[at]))
+        steep = np.max(1 - delta - rate * (1 - power))
+        flat = np.max((power - delta) / rate)
+        return float(max(0.0, steep, flat))
 
     return needed
 

@@ -50,8 +50,13 @@ class Event:
 
 
 def _thresholds(values: Floats) -> Floats:
-    cuts = np.quantile(values, np.linspace(0, 1, _LEVELS), method="nearest")
-    return np.unique(cuts)
+    """Return all values where they are few, else quantiles, closer in the tails."""
+    distinct = np.unique(values)
+    if len(distinct) <= _LEVELS:
+        return distinct
+    tail = np.geomspace(1 / len(values), 1 / _LEVELS, 8)
+    levels = np.concatenate([tail, np.linspace(0, 1, _LEVELS), 1 - tail])
+    return np.unique(np.quantile(values, levels, method="nearest"))
 
 
 def _rates(values: Floats, side: NDArray[np.bool_], cuts: Floats) -> Any:
@@ -74,7 +79,7 @@ def _standard(point: Point, right: Any, wrong: Any, sides: Any) -> Any:
     if point.kind == "accuracy":
         chance = min(point.chance, 1 - 1e-12)
         return (right - chance) / np.sqrt(chance * (1 - chance))
-    rate = np.exp(point.epsilon)
+    rate = np.exp(min(point.epsilon, 300.0))  # its square is still a float
     gain = (1 + _HOPE) * right - rate * wrong - sides * point.delta / 2
     worth = gain / np.sqrt(right + rate**2 * wrong)
     if point.kind == "binomial":

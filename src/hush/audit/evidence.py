@@ -7,6 +7,7 @@ at most 0, k being how many of the two data sets are ever guessed, so a gambler 
 stakes a share λ of the capital on it cannot expect to gain.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, final
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
 
@@ -24,6 +26,14 @@ Guesses = NDArray[np.int64]  # RIGHT, WRONG or PASS, one per run
 _STAKES = 0.99 * 2.0 ** (-np.arange(24) / 2)
 _CAUGHT = 0.95
 _MOMENTS = 256
+_INSIDE = (0.3, 0.65)  # where between 0 and the end a curve is looked at
+_RARE = 0.01  # the end of a curve without one: δ this much below its largest
+_LARGEST = 30.0
+
+
+def odds(epsilon: float) -> float:
+    """Return e^ε, or infinity where no float can hold it."""
+    return math.exp(epsilon) if epsilon < 700 else math.inf
 
 
 def binomial(right: int, guesses: int, chance: float) -> float:
@@ -75,7 +85,9 @@ def capital(guesses: Guesses, epsilon: float, charge: float, stake: float) -> An
     could ruin the gambler is not played. `charge` is kδ/2. For every ε and δ the
     capital is a supermartingale under the claim, and it never grows with ε.
     """
-    worst = math.exp(epsilon) + charge
+    worst = odds(epsilon) + charge
+    if math.isinf(worst):
+        return np.full(1, -math.inf)
     shares = np.append(_STAKES, stake)
     weights = np.append(np.full(len(_STAKES), 0.5 / len(_STAKES)), 0.5)
     fits = shares * worst < 1
@@ -93,7 +105,9 @@ def capital(guesses: Guesses, epsilon: float, charge: float, stake: float) -> An
 
 def best_stake(right: float, wrong: float, epsilon: float, charge: float) -> float:
     """Return the share that would have grown fastest at these rates."""
-    worst = math.exp(epsilon) + charge
+    worst = odds(epsilon) + charge
+    if math.isinf(worst):
+        return 0.0
     shares = np.linspace(0.002, 0.98, 200) / worst
     rest = max(0.0, 1 - right - wrong)
     growth = (
@@ -127,7 +141,7 @@ class Point:
         """The largest chance of a right guess."""
         if self.kind == "accuracy":
             return min(1.0, (1 + self.delta) / 2)
-        return 1 / (1 + math.exp(-self.epsilon))
+        return float(special.expit(self.epsilon))
 
     def p_value(self, guesses: Guesses, stake: float, sides: int = 2) -> float:
         """Return a p-value; with betting it is valid at any time."""
@@ -172,14 +186,16 @@ class Point:
     def _power(
         self, epsilon: float, made: int, runs: int, alpha: float, sides: int
     ) -> float:
-        chance = 1 / (1 + math.exp(-epsilon))
+        chance = float(special.expit(epsilon))
         if self.kind != "betting":
             return binomial(critical(made, self.chance, alpha), made, chance)
+        if math.isinf(odds(self.epsilon)):
+            return 0.0
         guessed, charge = made / runs, sides * self.delta / 2
         wrong = max(0.0, guessed - charge) * (1 - chance)
         right = guessed - wrong
         stake = best_stake(right, wrong, self.epsilon, charge)
-        worst = math.exp(self.epsilon) + charge
+        worst = odds(self.epsilon) + charge
         logs = np.log1p(stake * np.array([1 - charge, -worst, -charge]))
         rates = np.array([right, wrong, 1 - guessed])
         mean = float(rates @ logs)
@@ -204,20 +220,28 @@ def points(claim: Curve) -> list[Point]:
         >>> points(Pure(1.0)), points(Approx(1.0, 1e-6))
         ([Point(epsilon=1.0, delta=0.0)], [Point(epsilon=1.0, delta=1e-06)])
     """
-    from hush.privacy.approx import Approx
-
     if isinstance(claim, Pure):
         return [Point(float(claim.epsilon), 0.0)]
     if isinstance(claim, Approx):
         return [Point(float(claim.epsilon), float(claim.delta))]
-    accuracy = float(claim.delta_at(0.0))
+    try:
+        return list(_several(claim))
+    except TypeError:  # a curve without a hash
+        return list(_several.__wrapped__(claim))
+
+
+@functools.lru_cache(maxsize=64)
+def _several(claim: Curve) -> tuple[Point, ...]:
+    """Return a few promises of a curve; composed ones take seconds for each."""
+    accuracy, largest = float(claim.delta_at(0.0)), float(claim.epsilon_at(0.0))
+    pure = largest < _LARGEST
+    if pure:
+        top = largest
+    else:  # some curves never come down to a small δ
+        floor = float(claim.delta_at(_LARGEST))
+        top = float(claim.epsilon_at(max(accuracy * _RARE, min(1.05 * floor, 1.0))))
+    rates = top * np.array(_INSIDE if pure else (*_INSIDE, 1.0))
+    deltas = np.asarray(claim.delta_at(rates))
     found = [Point(0.0, accuracy)] if accuracy < 1 else []
-    for share in (0.5, 0.2, 0.05, 0.01, 0.001):
-        epsilon = float(claim.epsilon_at(accuracy * share))
-        if 0 < epsilon < math.inf:
-            found.append(Point(epsilon, float(claim.delta_at(epsilon))))
-    largest = float(claim.epsilon_at(0.0))
-    if largest < 30:
-        found.append(Point(largest, 0.0))
-    # A promise whose δ was rounded to 0 is the pure one.
-    return list(dict.fromkeys(found))
+    found += [Point(float(e), float(d)) for e, d in zip(rates, deltas, strict=True)]
+    return tuple(dict.fromkeys([*found, Point(top, 0.0)] if pure else found))

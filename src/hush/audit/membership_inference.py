@@ -56,12 +56,10 @@ class Membership:
     @property
     def within_claim(self) -> bool:
         """Whether no threshold beats the claimed tradeoff by more than chance."""
-        most = np.minimum(self.alpha + self.margin, 1.0)
-        grid = np.linspace(0, 1, 257)
-        allowed = np.interp(most, grid, self.claim.power_at(grid))
-        # Power is concave: between grid points it lies above the line by little.
-        slack = 1 / 256
-        return bool(np.all(self.power - self.margin <= allowed + slack))
+        places = np.linspace(0, len(self.alpha) - 1, 64).astype(np.int64)
+        most = np.minimum(self.alpha[places] + self.margin, 1.0)
+        allowed = np.asarray(self.claim.power_at(most))
+        return bool(np.all(self.power[places] - self.margin <= allowed))
 
 
 def membership(
@@ -104,7 +102,7 @@ def membership(
             batch=batch,
             source=source,
         )
-        tested = found.samples - samples // 3
+        tested = int(0.9 * (found.samples - samples // 3))  # a coin chose the sides
         alpha, power = (np.array(side) for side in found.roc)
         return Membership(alpha, power, claim, found.samples, _margin(tested // 2))
     draw = many(run, batch, source, timing=False)

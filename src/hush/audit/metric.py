@@ -211,6 +211,26 @@ def _weights(_mechanism: Any, first: Any, second: Any) -> Distance:
     return Distance(Fraction(apart))
 
 
+@distance.register(m.KeySelection)
+def _votes(mechanism: m.KeySelection, first: Any, second: Any) -> Distance:
+    # One person: few keys, and votes whose squares add up to at most a whole one.
+    people = 1 if mechanism.neighbors is Neighbors.ADD_REMOVE else 2
+    found = moves(first, second)
+    if found is None or len(found) > people * mechanism.keys_per_person:
+        return NONE
+    whole = people * mechanism.whole**2
+    return Distance(Fraction(1)) if sum(x * x for x in found) <= whole else NONE
+
+
+@distance.register(m.OptimalKeySelection)
+def _holders(mechanism: m.OptimalKeySelection, first: Any, second: Any) -> Distance:
+    people = 1 if mechanism.neighbors is Neighbors.ADD_REMOVE else 2
+    found = moves(first, second)
+    if found is None or len(found) > people * mechanism.keys_per_person:
+        return NONE
+    return lp(first, second, math.inf)
+
+
 @distance.register(m.Quantile)
 @distance.register(m.Histogram)
 def _data(mechanism: Any, first: Any, second: Any) -> Distance:

@@ -203,6 +203,7 @@ def _search(answers: Floats, hint: Bits, error: float) -> Bits | None:
     Subsets of the first k people are questions too, so a wrong start is noticed early.
     """
     people = len(hint)
+    error += 1e-9 * (1 + people)  # sums of floats are rounded
     stack = [(np.zeros(0, dtype=bool), np.zeros(1))]
     while stack:
         bits, sums = stack.pop()

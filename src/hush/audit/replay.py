@@ -83,9 +83,9 @@ class _Ear:
             with declaring(mechanism.query.sensitivity(norm) * people):  # type: ignore[arg-type]
                 return run(value)
         given = value if isinstance(value, (Sized, numbers.Number)) else _listed(value)
-        found = self.answer(mechanism, copy.deepcopy(given), run)
+        found = self.answer(mechanism, _kept(given), run)
         self.heard.append(found)
-        return copy.deepcopy(found.output)
+        return _kept(found.output)
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
         raise NotImplementedError
@@ -102,6 +102,14 @@ class _Ear:
         return self._bare
 
 
+def _kept(value: Any) -> Any:
+    """Return a copy, so that nobody changes what was heard; itself if it has none."""
+    try:
+        return copy.deepcopy(value)
+    except (TypeError, copy.Error):  # a table of an engine, a handle
+        return value
+
+
 def _listed(value: Any) -> Any:
     return list(value) if hasattr(value, "__next__") else value
 
@@ -112,7 +120,7 @@ class _Recorder(_Ear):
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
         with listening(None):
-            output = run(copy.deepcopy(value))
+            output = run(_kept(value))
         return _Heard(mechanism, value, self.sensitivity(mechanism), output)
 
 

@@ -5,7 +5,9 @@ from hush.tables.answer import Answer
 from hush.tables.dataset import Dataset, Grouped, open_table
 from hush.tables.distinct import count_distinct
 from hush.tables.graph import Graph, open_graph
+from hush.tables.numbers import bins
 from hush.tables.planned import Planned
+from hush.tables.presented import Presented
 from hush.tables.query import Query
 from hush.tables.rank import max, median, min, quantile, quantiles
 from hush.tables.spread import correlation, covariance, std, variance
@@ -18,7 +20,9 @@ __all__ = [
     "Graph",
     "Grouped",
     "Planned",
+    "Presented",
     "Query",
+    "bins",
     "correlation",
     "count",
     "count_distinct",

@@ -1,6 +1,6 @@
 """A data set: a source, who is protected in it, and the ledger that pays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -9,11 +9,13 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
-from hush.tables import expression, select
+from hush.tables import derive, expression, join, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
+from hush.tables.keys import fitting
+from hush.tables.presented import Presented
 from hush.tables.query import Query
 from hush.tables.ranges import Seeking
 from hush.tables.source import source
@@ -54,6 +56,30 @@ class Dataset:
         kept = self.table.filter(expression.truth(self.table, condition))
         return replace(self, table=kept)
 
+    def select(self, *, replacing: Iterable[str] = (), **columns: str) -> "Dataset":
+        """Add derived columns, as in speed="distance / hours"; the others stay."""
+        table = derive.derived(self.table, columns, unit=self.unit, replacing=replacing)
+        return replace(self, table=table)
+
+    def join(
+        self,
+        other: Any,
+        *,
+        on: str | Sequence[str],
+        how: str = "inner",
+        rows: int | None = None,
+    ) -> "Dataset":
+        """Join with a public table, or with another data set over the same unit.
+
+        A public table (a frame, a file, an Ibis table) has one row per value of `on`.
+        Contributions are bounded after the join, by unit; `rows` changes the bound.
+        """
+        names = (on,) if isinstance(on, str) else tuple(on)
+        table = join.joined(self, other, names, how)
+        more = f"+{other.version}" if isinstance(other, Dataset) else ""
+        bound = self.rows if rows is None or self.unit is None else _rows(rows)
+        return replace(self, table=table, version=self.version + more, rows=bound)
+
     def group_by(self, *columns: str, keys: Any, most: int = _KEYS) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
 
@@ -67,7 +93,8 @@ class Dataset:
         for name in columns:
             expression.column(self.table, name)
         if not isinstance(keys, str):
-            return Grouped(self, public(columns, keys))
+            known = fitting(self.table, columns, keys)
+            return Grouped(self, public(columns, known))
         if keys != "private":
             raise InvalidArgument(
                 f'keys must be a list of public values or "private"; got {keys!r}.'
@@ -87,12 +114,13 @@ class Dataset:
         epsilon: float,
         delta: float = 0.0,
         *,
-        keys: Mapping[str, Any] | None = None,
-        bounds: Mapping[str, tuple[float, float]] | None = None,
+        keys: Mapping[str, Any] | str | None = None,
+        bounds: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
         key: str | None = None,
-    ) -> Answer:
+    ) -> Answer | Presented:
         """Release the answer to one SELECT; see `hush.tables.select`."""
-        asked = select.query(self, text, keys=keys, bounds=bounds)
+        asked = select.statement(self, text, keys=keys, bounds=bounds, tables=tables)
         return asked.release(epsilon, delta, key=key)
 
 
@@ -122,6 +150,10 @@ class Grouped:
         return Query(self.dataset, self.groups, bounded)
 
 
+def _rows(rows: int) -> int:
+    return checks.whole("rows", rows, at_least=1, at_most=_MOST_ROWS)
+
+
 def open_table(
     given: Any,
     *,
@@ -132,8 +164,12 @@ def open_table(
     rows: int = 10,
     groups: int | None = None,
     name: str | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> Dataset:
     """Open a table to ask about its people privately.
+
+    A CSV or JSON file has no types: its columns are texts unless `types` declares
+    them, as in types={"fare": "number", "day": "date"}.
 
     One person counts for at most `rows` rows. Without `groups`, the rows of somebody
     who has more weigh less; with it, a keyed sample of at most `rows` of them in at
@@ -148,7 +184,7 @@ def open_table(
         >>> sorted(query.release(epsilon=0.5).values)
         ['fare', 'n']
     """
-    found = source(given, name)
+    found = source(given, name, types)
     if unit is not None and unit not in found.table.columns:
         known = ", ".join(sorted(found.table.columns))
         raise InvalidArgument(
@@ -167,9 +203,7 @@ def open_table(
         found.name,
         found.version,
         unit,
-        1
-        if unit is None
-        else checks.whole("rows", rows, at_least=1, at_most=_MOST_ROWS),
+        1 if unit is None else _rows(rows),
         Neighbors.of(neighbors),
         paying,
         groups if groups is None else checks.whole("groups", groups, at_least=1),

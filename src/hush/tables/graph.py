@@ -25,6 +25,7 @@ from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger, Release
 from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
+from hush.tables import engine
 from hush.tables.source import source as table_of
 
 Integers = NDArray[np.int64]
@@ -54,7 +55,7 @@ class Edges:
         wanted = self.table.filter(
             first.notnull() & second.notnull() & (first != second)
         )
-        found = wanted.select(*self.ends).distinct().to_pyarrow()
+        found = engine.fetch(wanted.select(*self.ends).distinct())
         columns = (found[name].to_pylist() for name in self.ends)
         return list(
             {(a, b) if a < b else (b, a) for a, b in zip(*columns, strict=True)}

@@ -35,11 +35,11 @@ class Cut(Reading):
         """One row per group and cell that has rows."""
         if view.sampled:
             return view.tallied(self._cell, self.axis.size)
-        value = expression.number(view.weighted, self.text)
+        value = expression.unclamped(view.weighted, self.text)
         return cells.cells(view.weighted, view.by, value, self.axis)
 
     def _cell(self, table: ir.Table) -> Any:
-        value = expression.number(table, self.text)
+        value = expression.unclamped(table, self.text)
         nothing = ibis.null("int64")
         return ibis.ifelse(value.notnull(), self.axis.cell(value), nothing)
 

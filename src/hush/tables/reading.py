@@ -14,7 +14,7 @@ from typing import Any, final
 import ibis
 import ibis.expr.types as ir
 
-from hush.tables import bounding, expression
+from hush.tables import bounding, engine, expression
 from hush.tables.bounding import Grid, Moment
 from hush.tables.caps import Caps, Field, capped
 
@@ -172,7 +172,7 @@ class Term:
     def value(self, table: ir.Table) -> Any:
         """Return the engine's number for every row; NULL where it does not count."""
         present = [expression.number(table, text).notnull() for text in self.given]
-        numbers = [expression.number(table, text) for text, _ in self.factors]
+        numbers = [expression.unclamped(table, text) for text, _ in self.factors]
         if len(numbers) == 1:
             found = numbers[0]
         else:
@@ -246,7 +246,7 @@ class Fetched:
                 relation = self._built.get(reading)
                 if relation is None:
                     relation = reading.relation(self._view)
-                rows = self._view.named(relation.to_pyarrow())
+                rows = self._view.named(engine.fetch(relation))
                 self._known[reading] = reading.collect(rows, self._view.by)
             return self._known[reading]
 

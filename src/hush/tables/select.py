@@ -1,168 +1,233 @@
 """SQL in, a query out: one SELECT with aggregates, refused before data is read.
 
-Only `SELECT … FROM table [WHERE …] [GROUP BY …]` exists. Nothing of the text reaches an
-engine: it is rebuilt as a query, whose expressions are total.
+    [WITH …] SELECT … FROM … [JOIN …] [WHERE …] [GROUP BY …]
+    [HAVING …] [ORDER BY …] [LIMIT …]
+
+Nothing of the text reaches an engine: it is rebuilt as a query, whose expressions are
+total. The last three clauses look at released values and are free.
 """
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-import sqlglot
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables.aggregate import Aggregate, Count, mean, sum
+from hush.tables import sql_aggregate, sql_rows
+from hush.tables.answer import Answer
+from hush.tables.node import whole_constant
+from hush.tables.presented import Presented, View
+from hush.tables.sql_keys import public_keys
+from hush.tables.sql_text import only, parsed, place, plain, words
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
     from hush.tables.query import Query
     from hush.tables.ranges import Seeking
 
-_CLAUSES = {"from_", "from", "where", "group", "expressions", "kind", "hint"}
+_CLAUSES = "with_ expressions from_ joins where group having order limit offset"
+Keys = Mapping[str, Any] | str | None
 
 
 @final
-@dataclass(frozen=True)
-class Selected:
-    """The parts of a SELECT: named outputs, a condition and grouping columns."""
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A SELECT as a query, and how its answer is shown."""
 
-    outputs: Mapping[str, Aggregate]
-    where: str | None
-    by: tuple[str, ...]
+    query: "Query | Seeking"
+    view: View | None
+
+    def release(
+        self, epsilon: float, delta: float = 0.0, **more: Any
+    ) -> Answer | Presented:
+        """Release the answer and show what HAVING, ORDER BY and LIMIT leave of it."""
+        answer = self.query.release(epsilon, delta, **more)
+        return answer if self.view is None else Presented(answer, self.view)
 
 
-def query(
+def query(data: "Dataset", text: str, **more: Any) -> "Query | Seeking":
+    """Return the query behind a SELECT, whatever is shown of its answer."""
+    return statement(data, text, **more).query
+
+
+def statement(
     data: "Dataset",
     text: str,
     *,
-    keys: Mapping[str, Any] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-) -> "Query | Seeking":
-    """Return the query that a SELECT statement asks for.
+    keys: Keys = None,
+    bounds: Mapping[str, Any] | None = None,
+    tables: Mapping[str, Any] | None = None,
+) -> Statement:
+    """Return what a SELECT asks of a data set, or say what is not allowed.
 
-    `keys` gives the public values of the grouping columns (of several columns: under
-    their names joined by a comma, as tuples); `bounds` the public bounds of columns
-    that the text does not clamp.
+    `keys` gives the public values of each grouping column (of several at once: under
+    their names joined by a comma, as tuples), or is "private"; `bounds` the public
+    bounds of expressions that the text does not clamp; `tables` what JOIN may name.
     """
-    chosen = select(text, data.name, bounds or {})
-    asked = data.where(chosen.where) if chosen.where else data
-    if not chosen.by:
-        return asked.agg(**chosen.outputs)
-    name = ", ".join(chosen.by)
-    if keys is None or name not in keys:
-        raise Unsupported(
-            f"GROUP BY {name} needs its public values: pass keys={{{name!r}: [...]}}."
-        )
-    return asked.group_by(*chosen.by, keys=keys[name]).agg(**chosen.outputs)
+    root = parsed(text)
+    only(root, _CLAUSES)
+    known = sql_rows.with_names(root, data, tables or {})
+    found, scope = sql_rows.rows(root, data, known)
+    for each in [*root.expressions, root.args.get("group")]:
+        if each is not None:
+            each.replace(plain(each, scope))
+    groups = _groups(root)
+    derived = {
+        name: words(node) for name, node in groups.items() if not _same(name, node)
+    }
+    if derived:
+        found = found.select(**derived)
+    outputs = _outputs(root, groups, bounds or {}, keys)
+    if groups:
+        values = _keys(groups, keys)
+        asked = found.group_by(*groups, keys=values).agg(**outputs)
+    else:
+        asked = found.agg(**outputs)
+    return Statement(asked, _view(root, found, groups, outputs, scope))
 
 
-def select(
-    text: str, table: str, bounds: Mapping[str, tuple[float, float]]
-) -> Selected:
-    """Return the parts of one SELECT over `table`, or say what is not allowed."""
-    try:
-        parsed = sqlglot.parse(text, dialect="duckdb")
-    except sqlglot.errors.SqlglotError as problem:
-        details = getattr(problem, "errors", None) or [{}]
-        line, place = details[0].get("line"), details[0].get("col")
-        at = f" at line {line}, column {place}" if line else ""
-        raise Unsupported(f"cannot read the SQL{at}.") from None
-    if len(parsed) != 1 or not isinstance(parsed[0], sql.Select):
-        raise Unsupported("write one SELECT statement and nothing else.")
-    statement = parsed[0]
-    extra = {name for name, value in statement.args.items() if value} - _CLAUSES
-    if extra:
-        raise Unsupported(
-            f"{', '.join(sorted(extra)).upper()} is not supported. Use SELECT, FROM, "
-            "WHERE and GROUP BY, and sort or cut the released table."
-        )
-    source = statement.args.get("from_") or statement.args.get("from")
-    named = source.this if source is not None else None
-    if (
-        not isinstance(named, sql.Table)
-        or named.name != table
-        or named.args.get("joins")
-    ):
-        raise Unsupported(f"FROM must name the table {table!r} and nothing else.")
-    by = _group(statement)
-    where = statement.args.get("where")
-    return Selected(
-        _outputs(statement, by, bounds),
-        None if where is None else where.this.sql(dialect="duckdb"),
-        by,
-    )
+def _same(name: str, node: sql.Expression) -> bool:
+    return isinstance(node, sql.Column) and node.name == name
 
 
-def _group(statement: sql.Select) -> tuple[str, ...]:
-    group = statement.args.get("group")
-    if group is None:
-        return ()
-    columns = group.expressions
-    if not columns or not all(isinstance(each, sql.Column) for each in columns):
-        raise Unsupported("GROUP BY takes columns: put a computed one into a view.")
-    return tuple(each.name for each in columns)
-
-
-def _outputs(
-    statement: sql.Select,
-    by: tuple[str, ...],
-    bounds: Mapping[str, tuple[float, float]],
-) -> dict[str, Aggregate]:
-    found: dict[str, Aggregate] = {}
-    for each in statement.expressions:
-        inner = each.this if isinstance(each, sql.Alias) else each
-        if isinstance(inner, sql.Column) and inner.name in by:
-            continue
-        name = each.alias_or_name or inner.sql(dialect="duckdb").lower()
+def _groups(root: sql.Select) -> dict[str, sql.Expression]:
+    """Return the grouping expressions by the names they have in the answer."""
+    clause = root.args.get("group")
+    if clause is None:
+        return {}
+    only(clause, "expressions")
+    found: dict[str, sql.Expression] = {}
+    for i, each in enumerate(clause.expressions):
+        name, node = _grouping(root, each, i)
         if name in found:
-            raise Unsupported(
-                f"two outputs are called {name!r}; give them names by AS."
-            )
-        found[name] = _aggregate(inner, bounds)
+            raise Unsupported(f"two grouping columns are called {name!r}; use AS.")
+        found[name] = node
     if not found:
-        raise Unsupported("SELECT needs an aggregate: COUNT(*), SUM(x) or AVG(x).")
+        raise Unsupported("GROUP BY needs a column.")
     return found
 
 
-def _aggregate(
-    node: sql.Expression, bounds: Mapping[str, tuple[float, float]]
-) -> Aggregate:
-    if isinstance(node, sql.Count) and isinstance(node.this, sql.Star):
-        return Count()
-    known: dict[type, Callable[..., Aggregate]] = {sql.Sum: sum, sql.Avg: mean}
-    make = known.get(type(node))
-    if make is None:
+def _grouping(root: sql.Select, node: Any, i: int) -> tuple[str, sql.Expression]:
+    if isinstance(node, sql.Literal) and not node.is_string:  # GROUP BY 1
+        position = whole_constant(node, "the position in GROUP BY")
+        if not 1 <= position <= len(root.expressions):
+            raise Unsupported(f"GROUP BY {position}: there is no such output.")
+        node = root.expressions[position - 1]
+        node = node.this if isinstance(node, sql.Alias) else node
+    for each in root.expressions:
+        if isinstance(each, sql.Alias) and (
+            each.this == node or _same(each.alias, node)
+        ):
+            return each.alias, each.this
+    if isinstance(node, sql.Column):
+        return node.name, node
+    return f"group{i + 1}", node
+
+
+def _outputs(
+    root: sql.Select,
+    groups: Mapping[str, sql.Expression],
+    bounds: Mapping[str, Any],
+    keys: Keys,
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    values = keys if isinstance(keys, Mapping) else {}
+    for each in root.expressions:
+        inner = each.this if isinstance(each, sql.Alias) else each
+        if any(inner == node or _same(name, inner) for name, node in groups.items()):
+            continue
+        name = each.alias or words(inner).lower()
+        if name in found or name in groups:
+            raise Unsupported(
+                f"two outputs are called {name!r}{place(each)}; name them by AS."
+            )
+        found[name] = sql_aggregate.aggregated(inner, bounds, values)
+    if not found:
+        raise Unsupported("SELECT needs an aggregate, such as COUNT(*) or AVG(x).")
+    return found
+
+
+def _keys(groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
+    """Return the public keys: given together, given apart, or plain from the text."""
+    if isinstance(keys, str):
+        return keys
+    given = keys or {}
+    together = ", ".join(groups)
+    if together in given:
+        return given[together]
+    lists = []
+    for name, node in groups.items():
+        values = given.get(name, given.get(words(node), public_keys(node)))
+        if values is None:
+            raise Unsupported(
+                f"GROUP BY {name} needs its public values{place(node)}: pass "
+                f"keys={{{name!r}: [...]}}."
+            )
+        if isinstance(values, str):
+            return values
+        lists.append(list(values))
+    return lists[0] if len(lists) == 1 else list(itertools.product(*lists))
+
+
+def _view(
+    root: sql.Select,
+    data: "Dataset",
+    groups: Mapping[str, sql.Expression],
+    outputs: Mapping[str, Any],
+    scope: set[str],
+) -> View | None:
+    """Return what is shown of the released table, checked against its columns."""
+    having, order = root.args.get("having"), root.args.get("order")
+    limit, offset = root.args.get("limit"), root.args.get("offset")
+    if not any((having, order, limit, offset)):
+        return None
+    by = []
+    for each in order.expressions if order is not None else []:
+        only(each, "this desc nulls_first")
+        by.append((_released(root, each.this, scope), bool(each.args.get("desc"))))
+    view = View(
+        None if having is None else _released(root, having.this, scope),
+        tuple(by),
+        None if limit is None else whole_constant(limit.expression, "LIMIT"),
+        0 if offset is None else whole_constant(offset.expression, "OFFSET"),
+    )
+    if (view.limit or 0) < 0 or view.offset < 0:
+        raise Unsupported("LIMIT and OFFSET must not be negative.")
+    types = {name: str(data.table[name].type()) for name in groups}
+    view.check(types | {name: _type(each) for name, each in outputs.items()})
+    return view
+
+
+def _type(aggregate: Any) -> str:
+    values = getattr(aggregate, "values", ())
+    return "string" if any(isinstance(each, str) for each in values) else "float64"
+
+
+def _released(root: sql.Select, node: Any, scope: set[str]) -> str:
+    """Return an expression over the names of released columns."""
+    if isinstance(node, sql.Literal) and not node.is_string:  # ORDER BY 1
+        position = whole_constant(node, "the position in ORDER BY")
+        if not 1 <= position <= len(root.expressions):
+            raise Unsupported(f"ORDER BY {position}: there is no such output.")
+        node = root.expressions[position - 1]
+        node = node.this if isinstance(node, sql.Alias) else node
+    names = {}
+    for each in root.expressions:
+        inner = each.this if isinstance(each, sql.Alias) else each
+        names[inner] = each.alias_or_name or words(inner).lower()
+
+    def named(part: sql.Expression) -> sql.Expression:
+        if part in names:
+            return sql.column(names[part], quoted=True)
+        return part
+
+    found = plain(node, scope).transform(named)
+    hidden = [each for each in found.walk() if sql_aggregate.is_aggregate(each)]
+    if hidden:
         raise Unsupported(
-            f"{node.sql(dialect='duckdb')!r} cannot be released: only COUNT(*), "
-            "SUM(x), AVG(x) and the columns of GROUP BY can."
+            f"{words(hidden[0])!r} is not among the outputs{place(node)}: HAVING and "
+            "ORDER BY look at released values. Add it to SELECT."
         )
-    inner, limits = _clamped(node.this, bounds)
-    return make(inner.sql(dialect="duckdb"), bounds=limits)
-
-
-def _clamped(
-    node: sql.Expression, bounds: Mapping[str, tuple[float, float]]
-) -> tuple[sql.Expression, tuple[float, float]]:
-    """Return what is inside CLAMP(x, lower, upper) and its bounds, or known bounds."""
-    if isinstance(node, sql.Anonymous) and node.name.upper() == "CLAMP":
-        parts = node.expressions
-        if len(parts) == 3:
-            return parts[0], (_number(parts[1]), _number(parts[2]))
-        raise Unsupported("CLAMP takes an expression and two numbers.")
-    text = node.sql(dialect="duckdb")
-    if text not in bounds:
-        raise Unsupported(
-            f"{text!r} needs public bounds: write CLAMP({text}, 0, 100), or pass "
-            f"bounds={{{text!r}: (0, 100)}}."
-        )
-    return node, bounds[text]
-
-
-def _number(node: sql.Expression) -> float:
-    sign = 1.0
-    if isinstance(node, sql.Neg):
-        node, sign = node.this, -1.0
-    if not isinstance(node, sql.Literal) or node.is_string:
-        raise Unsupported("the bounds of CLAMP must be numbers.")
-    return sign * float(node.this)
+    return words(found)

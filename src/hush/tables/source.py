@@ -1,21 +1,31 @@
 """Where a table lives: a file, a frame in memory, a database or an Ibis table.
 
-Everything becomes an Ibis table. Files and frames go to an embedded DuckDB whose
-connection is then shut off from the outside: no files, no network, no settings.
+Everything becomes an Ibis table. Files and frames are read in place by an embedded
+DuckDB whose connection is shut off from the outside; lazy Polars frames, databases and
+Spark tables stay where they are.
 """
 
-import hashlib
+import itertools
 import os
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
+from urllib.parse import urlsplit, urlunsplit
 
 import ibis
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument
+from hush.tables import files
+from hush.tables.engine import guarded
 
-_READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".json": "read_json"}
+_VIEWS = itertools.count()
+_READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+
+_MADE_UP = re.compile(r"t\d+", re.IGNORECASE)
 
 
 @final
@@ -28,80 +38,55 @@ class Source:
     version: str
 
 
-def lock(connection: Any) -> None:
-    """Shut an embedded DuckDB off from files, extensions and settings.
+def source(
+    given: Any, name: str | None = None, types: Mapping[str, str] | None = None
+) -> Source:
+    """Return the source for a path, a frame, a database address or an Ibis table.
 
-    Guarantee: afterwards no statement of this connection can read or write outside the
-    data that was attached before, or undo this.
+    `types` declares the columns of a CSV or JSON file, which has none of its own:
+    "number", "date", "boolean" or "text". Columns whose names start with an underscore
+    are left out: such names are ours, and a column of the data must not be taken for
+    one that bounds it.
     """
-    for statement in (
-        "SET autoinstall_known_extensions = false",
-        "SET autoload_known_extensions = false",
-        "SET enable_external_access = false",
-        "SET lock_configuration = true",
-    ):
-        connection.raw_sql(statement)
+    found = _found(given, name, types)
+    _no_shadow(found.table)
+    ours = [each for each in found.table.columns if each.startswith("_")]
+    if not ours:
+        return found
+    if len(ours) == len(found.table.columns):
+        raise InvalidArgument("source has no column without an underscore in front.")
+    return replace(found, table=found.table.drop(*ours))
 
 
-def _stem(path: str) -> str:
-    stem = Path(path.rstrip("/")).name.split(".")[0].strip("*") or "data"
-    return stem if stem.isidentifier() else "data"
+def _no_shadow(table: ir.Table) -> None:
+    """Refuse a bare table whose name a compiled query may give to a part of itself.
 
-
-def _file(path: str) -> Source:
-    whole = Path(path)
-    if whole.is_dir():
-        kinds = {each.suffix for each in whole.iterdir() if each.suffix in _READERS}
-        if len(kinds) != 1:
+    Ibis calls parts t0, t1, …; inside them such a name would no longer mean the table,
+    and what bounds a person could be computed from something else.
+    """
+    for each in table.op().find(ops.DatabaseTable):
+        if each.namespace.database is None and _MADE_UP.fullmatch(each.name):
             raise InvalidArgument(
-                f"source folder {path!r} must hold files of one kind: "
-                f"{', '.join(_READERS)}."
+                f"a table called {each.name!r} can be mistaken for a part of a query. "
+                "Give it another name, or open it with its schema."
             )
-        pattern, suffix = str(whole / f"*{kinds.copy().pop()}"), kinds.pop()
-    else:
-        pattern, suffix = path, whole.suffix
-        if suffix in (".duckdb", ".db"):
-            raise Unsupported(
-                f"{path!r} is a database: open it with Ibis and pass one of its tables."
-            )
-        if "*" not in path and not whole.exists():
-            raise InvalidArgument(f"source {path!r} does not exist.")
-    if suffix not in _READERS:
-        known = ", ".join(_READERS)
-        raise InvalidArgument(f"source {path!r} must end in one of {known}.")
-    connection = ibis.duckdb.connect()
-    # Only this one reader may touch files, so it must copy: a view would read later.
-    view = getattr(connection, _READERS[suffix])(pattern)
-    table = connection.create_table(_stem(path), view)
-    lock(connection)
-    return Source(table, _stem(path), _fingerprint(pattern))
 
 
-def _fingerprint(pattern: str) -> str:
-    """Return a name for the files' state: paths, sizes and times, never contents."""
-    folder, glob = os.path.split(pattern)
-    files = sorted(Path(folder or ".").glob(glob))
-    facts = [(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
-
-
-def _memory(frame: Any, name: str) -> Source:
-    connection = ibis.duckdb.connect()
-    table = connection.create_table(name, frame)
-    lock(connection)
-    return Source(table, name, "memory")
-
-
-def source(given: Any, name: str | None = None) -> Source:
-    """Return the source for a path, a frame, a database address or an Ibis table."""
-    if isinstance(given, ir.Table):
-        return Source(given, name or given.get_name(), "ibis")
+def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Source:
     if isinstance(given, (str, os.PathLike)):
-        path = os.fspath(given)
-        if path.startswith(("postgres://", "postgresql://")):
-            return _database(path)
-        return _file(path)
-    if type(given).__module__.split(".")[0] in ("pandas", "polars", "pyarrow"):
+        return _address(os.fspath(given), name, types or {})
+    if types:
+        raise InvalidArgument("types= is for CSV and JSON files; this has its own.")
+    if isinstance(given, ir.Table):
+        return Source(given, name or _named(given), "ibis")
+    package = type(given).__module__.split(".")[0]
+    if package == "pyspark" and hasattr(given, "createOrReplaceTempView"):
+        return _spark(given, name or "data")
+    if package == "polars" and hasattr(given, "collect"):
+        connection = ibis.polars.connect()
+        called = name or "data"
+        return Source(connection.create_table(called, given), called, "memory")
+    if package in ("pandas", "polars", "pyarrow"):
         return _memory(given, name or "data")
     raise InvalidArgument(
         f"source must be a path, a frame, a database address or an Ibis table; got a "
@@ -109,14 +94,108 @@ def source(given: Any, name: str | None = None) -> Source:
     )
 
 
-def _database(address: str) -> Source:
-    """Open "postgresql://host/database/schema.table"."""
-    head, _, last = address.rpartition("/")
-    schema, _, name = last.partition(".")
-    if not name:
+def _named(table: ir.Table) -> str:
+    found = getattr(table.op(), "name", None)
+    return found if isinstance(found, str) and found.isidentifier() else "data"
+
+
+def _address(text: str, name: str | None, types: Mapping[str, str]) -> Source:
+    if text.startswith(("postgres://", "postgresql://")):
+        return _postgres(text, name)
+    if text.startswith("duckdb://"):
+        return _duckdb(text.removeprefix("duckdb://"), name)
+    if not Path(text).exists() and Path(text).parent.suffix in (".duckdb", ".db"):
+        return _duckdb(text, name)
+    if Path(text).suffix in (".duckdb", ".db"):
         raise InvalidArgument(
-            "a database address must end in /schema.table, as in "
+            f"{text!r} is a database: add a table's name, as in {text + '/trips'!r}."
+        )
+    found = files.listed(text)
+    called = name or _stem(text)
+    return Source(files.opened(found, called, types), called, files.version(found))
+
+
+def _stem(path: str) -> str:
+    stem = Path(path.rstrip("/")).name.split(".")[0].strip("*") or "data"
+    return stem if stem.isidentifier() else "data"
+
+
+def _memory(frame: Any, name: str) -> Source:
+    """Show a frame to an embedded DuckDB without copying it."""
+    connection = ibis.duckdb.connect()
+
+    def shown() -> ir.Table:
+        import pyarrow
+
+        table = frame
+        if type(frame).__module__.startswith("pandas"):
+            table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+        elif type(frame).__module__.startswith("polars"):
+            table = frame.to_arrow()
+        connection.con.register(name, table)
+        files.lock(connection)
+        return connection.table(name)
+
+    failed = InvalidArgument(
+        f"the {type(frame).__name__} cannot be read as a table: a column may hold "
+        "values of several types. Give each column one."
+    )
+    return Source(guarded(shown, lambda: failed), name, "memory")
+
+
+def _spark(frame: Any, name: str) -> Source:
+    view = f"hush_{next(_VIEWS)}_{name}"
+    frame.createOrReplaceTempView(view)
+    connection = ibis.pyspark.connect(frame.sparkSession)
+    return Source(connection.table(view), name, "spark")
+
+
+def _duckdb(address: str, name: str | None) -> Source:
+    """Open "/path/file.duckdb/table" or ".../schema.table", for reading only."""
+    path, _, last = address.rpartition("/")
+    schema, _, table = last.rpartition(".")
+    if not Path(path).is_file() or not table:
+        raise InvalidArgument(
+            f"source {address!r} must be a database file and a table in it, as in "
+            "'trips.duckdb/trips'."
+        )
+    real = Path(path).resolve()
+
+    def opened() -> ir.Table:
+        connection = ibis.duckdb.connect(str(real), read_only=True)
+        files.lock(connection)
+        return connection.table(table, database=schema or None)
+
+    failed = InvalidArgument(
+        f"source {address!r} cannot be read, or has no such table."
+    )
+    return Source(guarded(opened, lambda: failed), name or table, files.version([real]))
+
+
+def _postgres(address: str, name: str | None) -> Source:
+    """Open "postgresql://host/database/schema.table", for reading only."""
+    parts = urlsplit(address)
+    database, _, last = parts.path.rpartition("/")
+    schema, _, table = last.rpartition(".")
+    if not table or not schema or "/" in database[1:] or len(database) < 2:
+        raise InvalidArgument(
+            "a database address must end in /database/schema.table, as in "
             "'postgresql://host/database/public.trips'."
         )
-    connection = ibis.connect(head.replace("postgresql://", "postgres://", 1))
-    return Source(connection.table(name, database=schema), name, "postgres")
+
+    def opened() -> ir.Table:
+        server = parts._replace(scheme="postgres", path=database)
+        connection = ibis.connect(urlunsplit(server))
+        try:
+            connection.raw_sql(_READ_ONLY).close()
+            connection.con.commit()
+            return connection.table(table, database=schema)
+        except Exception:
+            connection.disconnect()
+            raise
+
+    failed = InvalidArgument(
+        f"the database cannot be reached, or has no table {last!r}. "
+        "Try the same address with psql."
+    )
+    return Source(guarded(opened, lambda: failed), name or table, "postgres")

@@ -1,0 +1,62 @@
+"""The one door through which numbers leave an engine.
+
+Partial aggregates come back as Arrow, so that integers stay integers: pandas would turn
+a column of 64-bit integers with a NULL into doubles.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import ibis.expr.types as ir
+
+from hush.errors import DrawFailed, HushError
+
+Result = TypeVar("Result")
+
+
+def fetch(relation: ir.Table) -> Any:
+    """Run a relation where its data is, and return an Arrow table.
+
+    Guarantee: an engine's own error, whose text may hold data, is not passed on.
+    """
+    return guarded(
+        lambda: _run(relation),
+        lambda: DrawFailed("the engine could not answer; its own words are kept back."),
+    )
+
+
+def _run(relation: ir.Table) -> Any:
+    backend = relation.get_backend()
+    if backend.name == "pyspark":
+        return _spark(backend, relation)
+    if backend.name == "polars":
+        return relation.to_pyarrow(engine="streaming")
+    return relation.to_pyarrow()
+
+
+def _spark(backend: Any, relation: ir.Table) -> Any:
+    backend._run_pre_execute_hooks(relation)  # shows Spark the frames in memory
+    # Spark writes the text of every error to the log, values included.
+    log = logging.getLogger("SQLQueryContextLogger")
+    before, log.disabled = log.disabled, True
+    try:
+        found = backend.raw_sql(backend.compile(relation)).toArrow()
+    finally:
+        log.disabled = before
+    return found.cast(relation.schema().to_pyarrow())
+
+
+def guarded(work: Callable[[], Result], error: Callable[[], HushError]) -> Result:
+    """Return what `work` returns, or raise `error()` without a trace of the cause.
+
+    The error is raised outside the handler: inside, Python would attach the engine's
+    exception, and with it the data in its text, as the context.
+    """
+    try:
+        return work()
+    except HushError:
+        raise
+    except Exception:
+        failed = error()
+    raise failed

@@ -1,0 +1,173 @@
+"""Files as tables: read in place by an embedded DuckDB that can read nothing else.
+
+The files are listed once, by their real paths; the connection may open these and is
+then shut off: no other file, no network, no extension, no setting. A Parquet file
+brings its own types. A CSV or JSON file has none, and guessing them from the rows
+would let one record decide which questions are refused; so columns are texts unless
+`types` declares them, and what does not spell a value of its type is NULL.
+"""
+
+import csv
+import glob
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from hush.errors import InvalidArgument
+from hush.tables import texts
+from hush.tables.engine import guarded
+
+PARQUET, DELIMITED, LINES = (
+    (".parquet",),
+    (".csv", ".tsv"),
+    (".json", ".jsonl", ".ndjson"),
+)
+KNOWN = (*PARQUET, *DELIMITED, *LINES)
+_READ = {"number": texts.number, "date": texts.date, "boolean": texts.truth}
+TYPES = (*_READ, "text")
+
+
+def lock(connection: Any, files: Sequence[Path] = ()) -> None:
+    """Shut an embedded DuckDB off from everything but these files.
+
+    Guarantee: afterwards no statement of this connection can read outside of `files`
+    and what was attached before, or undo this.
+    """
+    allowed = ", ".join(quoted(str(each)) for each in files)
+    for statement in (
+        f"SET allowed_paths = [{allowed}]",
+        "SET autoinstall_known_extensions = false",
+        "SET autoload_known_extensions = false",
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    ):
+        connection.raw_sql(statement)
+
+
+def quoted(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def listed(path: str) -> list[Path]:
+    """Return the files that a path, a folder or a pattern stands for, sorted."""
+    whole = Path(path)
+    if whole.is_dir():
+        found = [each for each in whole.rglob("*") if each.suffix in KNOWN]
+    elif whole.exists():
+        found = [whole]
+    else:
+        found = [Path(each) for each in glob.glob(path, recursive=True)]
+    kinds = {each.suffix for each in found}
+    if not found:
+        raise InvalidArgument(f"source {path!r} does not exist, or holds no table.")
+    if len(kinds) > 1 or not kinds <= set(KNOWN):
+        raise InvalidArgument(
+            f"source {path!r} must be files of one kind: {', '.join(KNOWN)}."
+        )
+    return sorted(each.resolve(strict=True) for each in found)
+
+
+def version(files: Sequence[Path]) -> str:
+    """Return a name for the files' state: paths, sizes and times, never contents."""
+    facts = [(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Table:
+    """Return the files as one table of a connection that is shut off."""
+    for column, kind in types.items():
+        if kind not in TYPES:
+            raise InvalidArgument(
+                f"types[{column!r}] must be one of {', '.join(TYPES)}; got {kind!r}."
+            )
+    suffix = files[0].suffix
+    paths = ", ".join(quoted(str(each)) for each in files)
+    if suffix in PARQUET:
+        if types:
+            raise InvalidArgument("a Parquet file has types of its own: leave types=.")
+        reader = f"read_parquet([{paths}], hive_types_autocast = false)"
+    elif suffix in DELIMITED:
+        separator = "\t" if suffix == ".tsv" else ","
+        names = _header(files, separator)
+        reader = _delimited(paths, names, separator)
+    else:
+        names = list(types)
+        reader = _lines(paths, names)
+    connection = ibis.duckdb.connect()
+
+    def view() -> ir.Table:
+        lock(connection, files)
+        connection.raw_sql(f"CREATE VIEW {_identifier(name)} AS SELECT * FROM {reader}")
+        return connection.table(name)
+
+    table = guarded(
+        view,
+        lambda: InvalidArgument(
+            f"the files of {name!r} cannot be read as {suffix}; the engine's own words "
+            "are kept back, because they may hold data."
+        ),
+    )
+    return _typed(table, types) if suffix not in PARQUET else table
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _columns(names: Sequence[str]) -> str:
+    return "{" + ", ".join(f"{quoted(each)}: 'VARCHAR'" for each in names) + "}"
+
+
+def _header(files: Sequence[Path], separator: str) -> list[str]:
+    """Return the names in the first line, which must be the same in all files."""
+    headers = set()
+    for each in files:
+        with each.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
+            headers.add(tuple(next(csv.reader(lines, delimiter=separator), ())))
+    names = list(headers.pop()) if len(headers) == 1 else []
+    if not names or len(set(names)) != len(names) or not all(names):
+        raise InvalidArgument(
+            "every CSV file must start with the same line of different column names."
+        )
+    return names
+
+
+def _delimited(paths: str, names: Sequence[str], separator: str) -> str:
+    # Nothing is detected; a line with the wrong number of fields is left out.
+    return (
+        f"read_csv([{paths}], auto_detect = false, header = true, quote = '\"', "
+        f"escape = '\"', delim = {quoted(separator)}, columns = {_columns(names)}, "
+        "strict_mode = true, null_padding = false, ignore_errors = true)"
+    )
+
+
+def _lines(paths: str, names: Sequence[str]) -> str:
+    if not names:
+        raise InvalidArgument(
+            "a JSON file does not say which columns it has: give types=, as in "
+            "types={'fare': 'number', 'borough': 'text'}."
+        )
+    return (
+        f"read_json([{paths}], auto_detect = false, format = 'newline_delimited', "
+        f"columns = {_columns(names)}, ignore_errors = true)"
+    )
+
+
+def _typed(table: ir.Table, types: Mapping[str, str]) -> ir.Table:
+    unknown = [each for each in types if each not in table.columns]
+    if unknown:
+        known = ", ".join(table.columns)
+        raise InvalidArgument(
+            f"types names {', '.join(unknown)}; the columns are {known}."
+        )
+    read = {
+        name: _READ[kind](table[name]).value
+        for name, kind in types.items()
+        if kind in _READ
+    }
+    return table.mutate(**read) if read else table

@@ -1,0 +1,147 @@
+"""Joins: with a public table, or with more rows of the same people.
+
+Contributions are bounded after the join, by unit. So it does not matter how often a
+join repeats a person's rows; it matters that every joined row belongs to one person,
+and that which rows a person has depends on that person and on public facts alone.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import ibis.expr.types as ir
+
+from hush.errors import InvalidArgument, Unsupported
+from hush.tables import expression
+from hush.tables.engine import fetch, guarded
+from hush.tables.source import source
+
+if TYPE_CHECKING:
+    from hush.tables.dataset import Dataset
+
+_HOW = ("inner", "left")
+_MOST_PUBLIC = 1 << 20
+
+
+def joined(
+    data: "Dataset", other: Any, on: str | tuple[str, ...] | list[str], how: str
+) -> ir.Table:
+    """Return the table of a data set joined with another, or refuse.
+
+    Guarantee: each row belongs to the one person in the unit column, and removing a
+    person removes that person's rows and changes no other.
+    """
+    from hush.tables.dataset import Dataset
+
+    columns = (on,) if isinstance(on, str) else tuple(on)
+    if not columns or how not in _HOW:
+        raise InvalidArgument(
+            f"join needs on=, and how= one of {', '.join(_HOW)}; got {how!r}."
+        )
+    if isinstance(other, Dataset):
+        return _private(data, other, columns, how)
+    return _public(data, other, columns, how)
+
+
+def _public(data: "Dataset", other: Any, columns: tuple[str, ...], how: str) -> Any:
+    """Each row of a person meets at most one public row: the unit stays whose it was.
+
+    The public table is copied first, so that what was checked is what is joined.
+    """
+    right = source(other).table
+    _check(data.table, right, columns, data.unit)
+    copied = guarded(
+        lambda: fetch(right.limit(_MOST_PUBLIC + 1)),
+        lambda: InvalidArgument("the public table cannot be read."),
+    )
+    if copied.num_rows > _MOST_PUBLIC:
+        raise Unsupported(f"a public table may have at most {_MOST_PUBLIC} rows.")
+    if copied.group_by(list(columns)).aggregate([]).num_rows < copied.num_rows:
+        raise Unsupported(
+            f"the public table has several rows for one value of {', '.join(columns)}. "
+            "Make them unique, or add the columns that tell them apart to on=."
+        )
+    beside = guarded(
+        lambda: _beside(data.table.get_backend(), copied),
+        lambda: InvalidArgument(
+            "the database does not take a copy of the public table: allow its user to "
+            "make temporary tables."
+        ),
+    )
+    return _combine(data.table, beside, columns, how)
+
+
+def _beside(backend: Any, public: Any) -> ir.Table:
+    """Return a copy of the public table on the engine of the private one."""
+    if backend.name != "postgres":
+        return ibis.memtable(public)
+    # Sessions of hush are read-only, and even a temporary table is a write.
+    with backend.con.cursor() as cursor:
+        cursor.execute("SHOW default_transaction_read_only")
+        before = cursor.fetchone()[0]
+        cursor.execute("SET default_transaction_read_only = off")
+        backend.con.commit()
+        try:
+            return backend.create_table(ibis.util.gen_name("public"), public, temp=True)
+        finally:
+            cursor.execute(f"SET default_transaction_read_only = {before}")
+            backend.con.commit()
+
+
+def _private(
+    data: "Dataset", other: "Dataset", columns: tuple[str, ...], how: str
+) -> Any:
+    """Rows of one person meet rows of the same person."""
+    if data.unit is None or other.unit != data.unit or data.unit not in columns:
+        raise Unsupported(
+            "a join of two private tables must go over their common unit, as in "
+            f"on=[{data.unit or 'person'!r}, ...]: a row made of two people would "
+            "belong to both. Rename the unit column in a view if it has two names."
+        )
+    if data.ledger is not other.ledger:
+        raise Unsupported(
+            "both tables must be paid from one ledger: open the second with "
+            "ledger=data.ledger."
+        )
+    if data.neighbors is not other.neighbors:
+        raise Unsupported("both tables must be opened with the same neighbors=.")
+    if data.table.get_backend() is not other.table.get_backend():
+        raise Unsupported(
+            "both tables must live on the same connection: pass Ibis tables of one."
+        )
+    _check(data.table, other.table, columns, data.unit)
+    return _combine(data.table, other.table, columns, how)
+
+
+def _check(
+    left: ir.Table, right: ir.Table, columns: tuple[str, ...], unit: str | None
+) -> None:
+    for name in columns:
+        first, second = expression.column(left, name), expression.column(right, name)
+        if left[name].type().is_floating() or right[name].type().is_floating():
+            raise Unsupported(
+                f"{name!r} is a floating-point column, and engines disagree on when "
+                "two of those are equal. Join over whole numbers, texts or dates."
+            )
+        if first.kind is not second.kind:
+            raise Unsupported(
+                f"{name!r} is a {first.kind} on one side and a {second.kind} on the "
+                "other."
+            )
+    clash = (set(left.columns) & set(right.columns)) - set(columns)
+    if clash:
+        raise InvalidArgument(
+            f"both tables have {', '.join(sorted(clash))}: rename them on one side, or "
+            "add them to on=."
+        )
+    if unit is not None and unit in right.columns and unit not in columns:
+        raise Unsupported(f"the joined table must not bring a column {unit!r}.")
+
+
+def _combine(
+    left: ir.Table, right: ir.Table, columns: tuple[str, ...], how: str
+) -> ir.Table:
+    # The right keys get names of their own: engines differ in which side they keep.
+    renamed = right.rename({f"_on{i}": name for i, name in enumerate(columns)})
+    predicates = [left[name] == renamed[f"_on{i}"] for i, name in enumerate(columns)]
+    met = left.join(renamed, predicates, how=how)
+    return met.drop(*(f"_on{i}" for i in range(len(columns))))

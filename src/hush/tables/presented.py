@@ -1,0 +1,132 @@
+"""A view of an answer: some of its rows, in an order. It costs nothing.
+
+HAVING, ORDER BY and LIMIT look at released values alone, so they are free; the release
+and its receipt stay whole underneath.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import ibis
+import ibis.expr.types as ir
+import numpy as np
+
+from hush.tables import expression
+from hush.tables.engine import fetch
+
+if TYPE_CHECKING:
+    from hush.ledger.receipt import Receipt
+    from hush.tables.answer import Answer
+
+
+@final
+@dataclass(frozen=True)
+class View:
+    """Which rows of a released table to show: texts over its columns."""
+
+    having: str | None = None
+    order: tuple[tuple[str, bool], ...] = ()  # expression, descending
+    limit: int | None = None
+    offset: int = 0
+
+    def check(self, columns: dict[str, str]) -> None:
+        """Refuse what cannot be evaluated on columns of these types."""
+        self._values(ibis.table(columns, name="released"))
+
+    def _values(self, table: ir.Table) -> dict[str, Any]:
+        wanted = {}
+        if self.having is not None:
+            wanted["keep"] = expression.truth(table, self.having)
+        for i, (text, _) in enumerate(self.order):
+            wanted[f"by{i}"] = expression.typed(table, text).value
+        return wanted
+
+    def rows(self, released: Any) -> list[int]:
+        """Return the numbers of the rows to show, in their order."""
+        import pyarrow
+
+        count = released.num_rows
+        index = pyarrow.array(range(count), pyarrow.int64())
+        table = ibis.memtable(released.append_column("_row", index))
+        wanted = self._values(table)
+        found = fetch(table.select("_row", **wanted)).to_pylist()
+        found.sort(key=lambda row: row["_row"])
+        if self.having is not None:
+            found = [row for row in found if row["keep"]]
+        for i, (_, descending) in reversed(list(enumerate(self.order))):
+            # Sorting is stable, so the first key goes last; NULL always at the end.
+            known = [row for row in found if row[f"by{i}"] is not None]
+            known.sort(key=lambda row, name=f"by{i}": row[name], reverse=descending)  # type: ignore[misc]
+            found = known + [row for row in found if row[f"by{i}"] is None]
+        last = None if self.limit is None else self.offset + self.limit
+        return [row["_row"] for row in found[self.offset : last]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Presented:
+    """Released aggregates as HAVING, ORDER BY and LIMIT left them.
+
+    Guarantee: a function of the release alone; `answer` has all of it.
+    """
+
+    answer: "Answer"
+    view: View
+
+    @property
+    def receipt(self) -> "Receipt":
+        """What was paid, for what, and where the ledger says so."""
+        return self.answer.receipt
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """Numbers of the rows shown, in their order."""
+        return self.view.rows(self.answer.to_arrow())
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Released values per aggregate, in the order shown."""
+        return {
+            name: np.asarray(each)[self.rows]
+            for name, each in self.answer.values.items()
+        }
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Return bounds for each value shown; see `Answer.interval`."""
+        found = self.answer.interval(level)
+        return {
+            name: (np.asarray(low)[self.rows], np.asarray(high)[self.rows])
+            for name, (low, high) in found.items()
+        }
+
+    def to_arrow(self, level: float | None = None) -> Any:
+        """Return an Arrow table."""
+        return self.answer.to_arrow(level).take(self.rows)
+
+    def to_dict(self, level: float | None = None) -> dict[str, list[Any]]:
+        """Return plain columns; with a `level`, interval ends beside each value."""
+        found: dict[str, list[Any]] = self.to_arrow(level).to_pydict()
+        return found
+
+    def to_pandas(self, level: float | None = None) -> Any:
+        """Return a pandas frame."""
+        return self.to_arrow(level).to_pandas()
+
+    def to_polars(self, level: float | None = None) -> Any:
+        """Return a Polars frame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow(level))
+
+    def to_json(self) -> str:
+        """Return the whole stored release as JSON text."""
+        return self.answer.to_json()
+
+    def first(self, count: int) -> "Presented":
+        """Return the first rows of this view."""
+        limit = count if self.view.limit is None else min(count, self.view.limit)
+        return replace(self, view=replace(self.view, limit=limit))
+
+    def __repr__(self) -> str:
+        return str(self.to_pandas(0.95))

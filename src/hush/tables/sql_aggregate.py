@@ -1,0 +1,162 @@
+"""Aggregates by their names in SQL, as the functions of `hush.tables`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import expressions as sql
+
+from hush.errors import Unsupported
+from hush.tables.node import constant
+from hush.tables.sql_text import only, place, words
+
+Bounds = tuple[float, float] | str
+
+_OF_ONE: dict[type[sql.Expression], str] = {
+    sql.Sum: "sum",
+    sql.Avg: "mean",
+    sql.Variance: "variance",
+    sql.VariancePop: "variance",
+    sql.Stddev: "std",
+    sql.StddevSamp: "std",
+    sql.StddevPop: "std",
+    sql.Median: "median",
+    sql.Min: "min",
+    sql.Max: "max",
+}
+_OF_TWO: dict[type[sql.Expression], str] = {
+    sql.CovarSamp: "covariance",
+    sql.CovarPop: "covariance",
+    sql.Corr: "correlation",
+}
+_QUANTILES = (sql.Quantile, sql.PercentileCont, sql.PercentileDisc)
+NAMES = "COUNT SUM AVG VARIANCE STDDEV MEDIAN QUANTILE MIN MAX COVAR_SAMP CORR MODE"
+
+
+def is_aggregate(node: Any) -> bool:
+    """Whether a node aggregates rows."""
+    kinds = (sql.AggFunc, sql.Filter, sql.WithinGroup)
+    return isinstance(node, kinds) or type(node) in {*_OF_ONE, *_OF_TWO}
+
+
+def aggregated(
+    node: sql.Expression,
+    bounds: Mapping[str, Bounds],
+    values: Mapping[str, Sequence[Any]],
+) -> Any:
+    """Return the aggregate that a node of SELECT asks for, or refuse it.
+
+    `bounds` are public bounds by the text of an expression; `values` the public values
+    that a MODE may take.
+    """
+    condition = None
+    if isinstance(node, sql.Filter):
+        only(node, "this expression")
+        condition, node = node.expression.this, node.this
+    if isinstance(node, sql.WithinGroup):
+        only(node, "this expression")
+        node = _within(node)
+    if isinstance(node, sql.Count):
+        return _count(node, condition)
+    kind = type(node)
+    if kind in _OF_ONE:
+        only(node, "this")
+        text, limits = _bounded(node.this, bounds, condition)
+        return _made(_OF_ONE[kind], node, text, bounds=limits)
+    if kind in _OF_TWO:
+        only(node, "this expression")
+        first, one = _bounded(node.this, bounds, condition)
+        second, two = _bounded(node.expression, bounds, condition)
+        return _made(_OF_TWO[kind], node, first, second, bounds=(one, two))
+    if isinstance(node, _QUANTILES):
+        only(node, "this expression quantile")
+        level = constant(
+            node.args.get("quantile") or node.args.get("expression"), "the level"
+        )
+        text, limits = _bounded(node.this, bounds, condition)
+        return _made("quantile", node, text, level, bounds=limits)
+    if isinstance(node, sql.Mode) and condition is None:
+        only(node, "this")
+        text = words(node.this)
+        if text not in values:
+            raise Unsupported(
+                f"MODE needs the public values it may have: pass keys={{{text!r}: "
+                f"[...]}}{place(node)}."
+            )
+        return _made("mode", node, text, values=list(values[text]))
+    raise Unsupported(
+        f"{words(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
+        f"of GROUP BY, and {NAMES}."
+    )
+
+
+def _made(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:
+    import hush.tables
+
+    make = getattr(hush.tables, name, None)
+    if make is None:
+        raise Unsupported(f"{words(node)!r} is not there yet{place(node)}.")
+    return make(*given, **more)
+
+
+def _within(node: sql.WithinGroup) -> sql.Expression:
+    """Return PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) as QUANTILE(x, q)."""
+    ordered = node.expression.expressions
+    inner = node.this
+    if len(ordered) != 1 or ordered[0].args.get("desc"):
+        raise Unsupported(f"WITHIN GROUP takes ORDER BY one column{place(node)}.")
+    if isinstance(inner, sql.Mode):
+        return sql.Mode(this=ordered[0].this)
+    if isinstance(inner, _QUANTILES):
+        return sql.Quantile(this=ordered[0].this, quantile=inner.this)
+    raise Unsupported(f"{words(inner)!r} takes no WITHIN GROUP{place(node)}.")
+
+
+def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
+    only(node, "this big_int")
+    inner = node.this
+    if isinstance(inner, sql.Star):
+        if condition is None:
+            return _made("count", node)
+        return _made("sum", node, _when(condition, "1", "0"), bounds=(0, 1))
+    if isinstance(inner, sql.Distinct):
+        if len(inner.expressions) != 1 or condition is not None:
+            raise Unsupported(
+                f"COUNT(DISTINCT x) takes one x and no FILTER{place(node)}."
+            )
+        return _made("count_distinct", node, words(inner.expressions[0]))
+    # A value that is there counts one: the same sensitivity as counting rows.
+    known = sql.Not(this=sql.Is(this=inner, expression=sql.Null()))
+    both = known if condition is None else sql.and_(known, condition)
+    return _made("sum", node, _when(both, "1", "0"), bounds=(0, 1))
+
+
+def _when(condition: Any, then: str, other: str) -> str:
+    return f"CASE WHEN {words(condition)} THEN {then} ELSE {other} END"
+
+
+def _bounded(
+    node: sql.Expression,
+    bounds: Mapping[str, Bounds],
+    condition: sql.Expression | None,
+) -> tuple[str, Bounds]:
+    """Return an expression and its public bounds: of CLAMP(x, 0, 80), or known ones."""
+    if isinstance(node, sql.Anonymous) and str(node.this).upper() == "CLAMP":
+        if len(node.expressions) != 3:
+            raise Unsupported(
+                f"CLAMP takes an expression and two numbers{place(node)}."
+            )
+        node, *ends = node.expressions
+        low, high = (constant(each, "a bound of CLAMP") for each in ends)
+        limits: Bounds = (low, high)
+    else:
+        text = words(node)
+        if text not in bounds:
+            raise Unsupported(
+                f"{text!r} needs public bounds{place(node)}: write CLAMP({text}, 0, "
+                f"100), or pass bounds={{{text!r}: (0, 100)}}."
+            )
+        limits = bounds[text]
+    text = words(node)
+    if condition is not None:
+        text = f"CASE WHEN {words(condition)} THEN {text} END"
+    return text, limits

@@ -1,0 +1,177 @@
+"""FROM, JOIN, WHERE and row-wise subqueries of a SELECT, as steps of a data set.
+
+Whatever stands in FROM keeps one row for each row of a person, so it is a data set
+again: the unit column always comes along, selected or not.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import expressions as sql
+
+from hush.errors import Unsupported
+from hush.tables.sql_text import only, place, plain, words
+
+if TYPE_CHECKING:
+    from hush.tables.dataset import Dataset
+
+_ROWWISE = "expressions from_ joins where"
+
+
+def rows(
+    statement: sql.Select, data: "Dataset", tables: Mapping[str, Any]
+) -> tuple["Dataset", set[str]]:
+    """Return what FROM, JOIN and WHERE leave of a data set, and the names in scope.
+
+    `tables` holds what else may be named: common table expressions (data sets), and
+    the public or private tables that the caller passed.
+    """
+    named = statement.args.get("from_")
+    if named is None:
+        raise Unsupported(f"write FROM {data.name}.")
+    found, scope = _origin(named.this, data, tables)
+    for each in statement.args.get("joins") or []:
+        found, alias = _join(found, each, tables)
+        scope.add(alias)
+    where = statement.args.get("where")
+    if where is not None:
+        found = found.where(words(plain(where.this, scope)))
+    return found, scope
+
+
+def with_names(
+    statement: sql.Select, data: "Dataset", tables: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the tables that may be named, those of WITH included."""
+    known = dict(tables)
+    clause = statement.args.get("with_")
+    if clause is None:
+        return known
+    only(clause, "expressions")
+    for each in clause.expressions:
+        only(each, "this alias")
+        if each.alias in known or each.alias == data.name:
+            raise Unsupported(f"the name {each.alias!r} is taken{place(each)}.")
+        known[each.alias] = _subquery(each.this, data, known)
+    return known
+
+
+def _origin(
+    node: Any, data: "Dataset", tables: Mapping[str, Any]
+) -> tuple["Dataset", set[str]]:
+    from hush.tables.dataset import Dataset
+
+    if isinstance(node, sql.Subquery):
+        only(node, "this alias")
+        return _subquery(node.this, data, tables), {node.alias}
+    if not isinstance(node, sql.Table):
+        raise Unsupported(f"FROM must name the table {data.name!r}{place(node)}.")
+    only(node, "this alias")
+    if not isinstance(node.this, sql.Identifier):
+        raise Unsupported(f"FROM takes tables, not functions{place(node)}.")
+    scope = {node.alias or node.name}
+    if node.name == data.name and node.name not in tables:
+        return data, scope
+    found = tables.get(node.name)
+    if isinstance(found, Dataset):
+        return found, scope
+    raise Unsupported(
+        f"FROM must start with the private table {data.name!r}, or with a name that "
+        f"WITH defines from it; got {node.name!r}{place(node)}."
+    )
+
+
+def _join(
+    data: "Dataset", node: sql.Join, tables: Mapping[str, Any]
+) -> tuple["Dataset", str]:
+    only(node, "this side kind using on")
+    table = node.this
+    if not isinstance(table, sql.Table) or not isinstance(table.this, sql.Identifier):
+        raise Unsupported(f"JOIN takes the name of a table{place(node)}.")
+    only(table, "this alias")
+    side, kind = node.args.get("side") or "", node.args.get("kind") or ""
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
+        raise Unsupported(f"only JOIN and LEFT JOIN are supported{place(node)}.")
+    if table.name not in tables:
+        raise Unsupported(
+            f"JOIN names {table.name!r}{place(table)}, which is not known: pass "
+            f"tables={{{table.name!r}: ...}} with a public frame or a data set."
+        )
+    alias = table.alias or table.name
+    on = _common(node, alias)
+    how = "left" if side else "inner"
+    return data.join(tables[table.name], on=on, how=how), alias
+
+
+def _common(node: sql.Join, alias: str) -> list[str]:
+    """Return the columns of USING, or of ON a.x = b.x AND ..."""
+    using = node.args.get("using")
+    if using:
+        return [each.name for each in using]
+    condition = node.args.get("on")
+    parts = list(condition.flatten()) if isinstance(condition, sql.And) else [condition]
+    names = []
+    for each in parts:
+        sides = (each.this, each.expression) if isinstance(each, sql.EQ) else ()
+        if (
+            len(sides) != 2
+            or not all(isinstance(side, sql.Column) for side in sides)
+            or sides[0].name != sides[1].name
+            or alias not in (sides[0].table, sides[1].table)
+        ):
+            raise Unsupported(
+                f"JOIN needs USING (column), or ON a.x = b.x AND ... over columns of "
+                f"the same name{place(node)}."
+            )
+        names.append(sides[0].name)
+    return names
+
+
+def _subquery(node: Any, data: "Dataset", tables: Mapping[str, Any]) -> "Dataset":
+    """Return a row-wise SELECT as a data set; the unit comes along."""
+    if not isinstance(node, sql.Select):
+        raise Unsupported(f"a subquery must be a SELECT{place(node)}.")
+    extra = {name for name, value in node.args.items() if value}
+    if not extra <= set(_ROWWISE.split()):
+        raise Unsupported(
+            "a subquery must answer row by row: SELECT columns FROM ... [WHERE ...]. "
+            f"Aggregates belong into the outer SELECT{place(node)}."
+        )
+    found, scope = rows(node, data, tables)
+    return _projected(node, found, scope)
+
+
+def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
+    from dataclasses import replace
+
+    kept: dict[str, str] = {}  # output name: column or derived column
+    derived: dict[str, str] = {}
+    for i, each in enumerate(node.expressions):
+        if isinstance(each, sql.Star):
+            only(each, "")
+            kept |= {name: name for name in data.table.columns}
+            continue
+        inner = plain(each.this if isinstance(each, sql.Alias) else each, scope)
+        name = each.alias_or_name
+        if not name:
+            raise Unsupported(f"name the column by AS{place(each)}.")
+        if name == data.unit and not _is_column(inner, name):
+            raise Unsupported(f"{name!r} is the unit and stays as it is{place(each)}.")
+        if isinstance(inner, sql.Column):
+            kept[name] = inner.name
+        else:
+            derived[f"derived{i}"] = words(inner)
+            kept[name] = f"derived{i}"
+    whole = data.select(**derived) if derived else data
+    for name in kept.values():
+        if name not in whole.table.columns:
+            known = ", ".join(sorted(data.table.columns))
+            raise Unsupported(f"there is no column {name!r}; the columns are {known}.")
+    chosen = {name: whole.table[source] for name, source in kept.items()}
+    if data.unit is not None:
+        chosen[data.unit] = whole.table[data.unit]
+    return replace(whole, table=whole.table.select(**chosen))
+
+
+def _is_column(node: Any, name: str) -> bool:
+    return isinstance(node, sql.Column) and node.name == name

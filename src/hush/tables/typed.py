@@ -1,0 +1,137 @@
+"""Values of one row with their kind, and what is publicly known of their size.
+
+Engines disagree about NaN, infinities, overflow and underflow. A tame number is a
+double that is none of these: NULL, zero, or of a magnitude between two public limits.
+The limits are carried along, so that a guard is put in only where the next operation
+could leave the range of doubles.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, final
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from hush.errors import Unsupported
+
+LARGE, SMALL = 1e70, 1e-70  # a tame number: four of them multiply within range
+TOP, BOTTOM = 1e300, 1e-300  # what an operation may reach before it is tamed again
+EXACT = 2.0**52  # from here on every double is whole
+
+
+class Kind(StrEnum):
+    """What an expression yields."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    TRUTH = "truth value"
+    DATE = "date"
+
+
+@final
+@dataclass(frozen=True)
+class Typed:
+    """An Ibis value, its kind and, of a number, public limits of its magnitude.
+
+    Guarantee: a number that is neither NULL nor zero lies in ±[`least`, `most`].
+    """
+
+    kind: Kind
+    value: Any
+    least: float = SMALL
+    most: float = LARGE
+
+
+def ranged(value: Any, least: float, most: float) -> Typed:
+    """Return a number whose limits are known; they must stay inside doubles."""
+    if not (least >= BOTTOM and most <= TOP):
+        raise Unsupported("a number of the expression is too large or too small.")
+    return Typed(Kind.NUMBER, value, least, most)
+
+
+def tame(value: ir.NumericValue, *, floating: bool = True) -> Any:
+    """Return a number as a double without NaN and inside 10^±70; NULL stays NULL.
+
+    Guarantee: sums, differences, products and quotients of two tame numbers are finite
+    doubles, so no engine raises and none yields NaN.
+    """
+    number = value.cast("float64") if not value.type().is_float64() else value
+    if floating:
+        number = ibis.ifelse(number.isnan(), ibis.null("float64"), number)
+    return ibis.cases(
+        (number > LARGE, LARGE),
+        (number < -LARGE, -LARGE),
+        ((number < SMALL) & (number > -SMALL), 0.0),
+        else_=number,
+    )
+
+
+def tamed(number: Typed) -> Typed:
+    """Return the number inside the tame limits, guarded only where it may not be."""
+    if number.least >= SMALL and number.most <= LARGE:
+        return number
+    return Typed(Kind.NUMBER, tame(number.value, floating=False))
+
+
+def column(table: ir.Table, name: str) -> Typed:
+    """Return a column of a table, tamed, or say what is wrong with it."""
+    if name not in table.columns:
+        known = ", ".join(sorted(table.columns))
+        raise Unsupported(f"there is no column {name!r}; the columns are {known}.")
+    value = table[name]
+    dtype = value.type()
+    if dtype.is_boolean():
+        return Typed(Kind.TRUTH, value)
+    if dtype.is_integer():
+        return ranged(value.cast("float64"), 1.0, 2.0**64)
+    if dtype.is_floating():
+        return Typed(Kind.NUMBER, tame(value))
+    if dtype.is_decimal() and dtype.precision is not None:
+        return Typed(Kind.NUMBER, tame(value, floating=False))
+    if dtype.is_string():
+        return Typed(Kind.TEXT, value)
+    if dtype.is_date() or _is_plain_timestamp(value):
+        return Typed(Kind.DATE, value)
+    raise Unsupported(
+        f"column {name!r} has type {dtype}, which no expression may use. "
+        "Convert it to a number, a text, a date or a timestamp without a zone in a "
+        "view."
+    )
+
+
+def _is_plain_timestamp(value: Any) -> bool:
+    """Whether the day of a timestamp is the same in every session.
+
+    Spark has but one kind of timestamp; Ibis pins its session to UTC.
+    """
+    dtype = value.type()
+    if not dtype.is_timestamp():
+        return False
+    return dtype.timezone is None or backend_of(value) == "pyspark"
+
+
+def backend_of(value: Any) -> str:
+    """Return the name of the engine that a value lives on; of a literal nothing."""
+    tables = [each for each in value.op().find(ops.Relation) if not _unbound(each)]
+    return str(tables[0].to_expr().get_backend().name) if tables else ""
+
+
+def _unbound(relation: Any) -> bool:
+    return bool(relation.find(ops.UnboundTable))
+
+
+def size(value: Any) -> int:
+    """Return how many nodes a value has once engines have written it out in full."""
+    known: dict[Any, int] = {}
+
+    def count(node: Any) -> int:
+        if node not in known:
+            values = [
+                each for each in node.__children__ if not isinstance(each, ops.Relation)
+            ]
+            known[node] = 1 + sum(count(each) for each in values)
+        return known[node]
+
+    return count(value.op())

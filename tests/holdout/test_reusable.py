@@ -111,3 +111,28 @@ def test_every_answer_covers_in_adaptive_use(signal):
     for j in range(wide):
         answer = holdout.ask(lambda record, j=j: record[0][j] * record[1])
         assert (0.6 if signal and j == 0 else 0.0) in answer
+
+
+def test_checks_of_neighbors_move_by_one_record():
+    # What the sparse vector is asked moves by at most the sensitivity it is charged at.
+    class Heard:
+        def __init__(self):
+            self.values = []
+
+        def ask(self, value):
+            self.values.append(value)
+            return False
+
+    def asked(bits):
+        holdout = ReusableHoldout(
+            bits, training=BITS[:77], queries=3, hits=1, tolerance=0.3
+        )
+        heard = holdout._talk = Heard()
+        holdout.ask(lambda bit: 0.3 + 0.4 * bit)
+        return heard.values[0]
+
+    small = BITS[:51]
+    for place in range(0, 51, 10):
+        other = small.copy()
+        other[place] = 1 - other[place]
+        assert 0 < abs(asked(small) - asked(other)) <= 1 << 30

@@ -1,5 +1,6 @@
 """The reusable holdout: it speaks only where the training data is wrong."""
 
+import threading
 from collections.abc import Callable
 from typing import Any, NoReturn, final
 
@@ -66,7 +67,7 @@ class ReusableHoldout:
             width=width,
         )
         self._source, self._counter = source, Counter(self.plan.queries)
-        self._hits = Counter(self.plan.hits)
+        self._hits, self._lock = Counter(self.plan.hits), threading.Lock()
         self._talk = self.plan.check.start(source=source)
 
     @property
@@ -95,6 +96,10 @@ class ReusableHoldout:
         return self._answer(lambda people, rows: people.scored(model, rows))
 
     def _answer(self, compute: Callable[[People, NDArray[np.int64]], int]) -> Answer:
+        with self._lock:  # a check ends at its first hit, so questions wait in line
+            return self._next(compute)
+
+    def _next(self, compute: Callable[[People, NDArray[np.int64]], int]) -> Answer:
         if not self._hits.left:
             raise BudgetExceeded(
                 f"all hits={self.plan.hits} are used: the training data is over-fitted."

@@ -1,5 +1,6 @@
 """Draw the figures of docs/holdout.md: `python docs/figures/draw_holdout.py`."""
 
+import math
 from pathlib import Path
 
 import matplotlib
@@ -31,9 +32,11 @@ def boosting() -> None:
     at = np.array(private)
     figure, axes = plt.subplots(figsize=(4.8, 3.4))
     axes.axhline(0.5, color="0.6", linewidth=0.8, linestyle=":")
-    axes.semilogx(counts, plain, marker="o", label="plain holdout", linewidth=1.2)
-    axes.semilogx(counts, at, marker="s", label="Holdout", linewidth=1.2)
-    axes.fill_between(counts, at - radii, at + radii, alpha=0.15, linewidth=0)
+    # What a plain holdout would claim: Hoeffding and Bonferroni, as if nobody adapted.
+    claimed = [math.sqrt(math.log(2 * k / 0.05) / (2 * people)) for k in counts]
+    axes.errorbar(counts, plain, claimed, fmt="o-", label="plain holdout", capsize=2)
+    axes.semilogx(counts, at, "s-", color="C1", label="Holdout")
+    axes.fill_between(counts, at - radii, at + radii, color="C1", alpha=0.15, lw=0)
     axes.set(xlabel="submissions", ylabel="reported accuracy (truth: 1/2)")
     axes.legend(frameon=False, loc="upper left")
     figure.tight_layout()
@@ -45,7 +48,7 @@ def radii() -> None:
     people = 10_000
     counts = np.unique(np.geomspace(1, 2000, 25).astype(int)).tolist()
     kinds = {
-        "best in print": generalization.published_radius,
+        "Jung et al. 2020": generalization.published_radius,
         "split": lambda n, k: generalization.split(n, k).radius,
         "rounded (not private)": generalization.rounded_radius,
         "transfer (hush)": lambda n, k: generalization.gaussian(n, k).radius,

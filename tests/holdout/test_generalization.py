@@ -101,7 +101,7 @@ def test_planners_turn_each_other_around():
 
 
 @pytest.mark.parametrize("queries", [1, 5, 20, 100, 2000])
-def test_the_best_plan_is_named_and_beats_what_is_in_print(queries):
+def test_the_best_plan_is_named_and_beats_a_published_one(queries):
     n = 20_000
     plan = generalization.best(n, queries)
     others = [generalization.gaussian(n, queries), generalization.split(n, queries)]

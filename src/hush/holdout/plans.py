@@ -213,7 +213,7 @@ def rounded_radius(records: int, queries: int, level: float = 0.95) -> float:
 
 
 def published_radius(records: int, queries: int, level: float = 0.95) -> float:
-    """Return the radius of Gaussian answers by the best transfer theorem in print.
+    """Return the radius of Gaussian answers by a published transfer theorem.
 
     Answers within α of the sample except with chance β, from an (ε, δ) conversation,
     are within α + e^ε - 1 + c + 2d of the population except with β/c + δ/d.
@@ -222,7 +222,7 @@ def published_radius(records: int, queries: int, level: float = 0.95) -> float:
         >>> published_radius(10_000, 100) > 2 * gaussian(10_000, 100).radius
         True
 
-    Reference: [JLNRSS20] Theorem 3.5, in the form quoted; only a comparison.
+    Reference: [JLNRSS20], in the form above, by a coarse search; only a comparison.
     """
     from hush.privacy import GDP
 

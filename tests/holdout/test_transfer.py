@@ -179,3 +179,35 @@ def test_noise_beyond_is_the_integral():
     truth = np.trapezoid(40 * stats.norm.sf(grid), grid)
     assert 40 * stats.norm.sf(z) == pytest.approx(0.025)
     assert truth * (1 - 1e-6) <= rest <= truth * (1 + 1e-4)
+
+
+class Exact:
+    """The profile of a finite family of laws: the worst of all pairs."""
+
+    def __init__(self, laws: np.ndarray):
+        self.laws = laws
+
+    def delta_at(self, epsilon):
+        ratio = np.exp(np.atleast_1d(epsilon))[:, None]
+        pairs = itertools.permutations(self.laws, 2)
+        return np.max([np.maximum(p - ratio * q, 0).sum(1) for p, q in pairs], axis=0)
+
+    def epsilon_at(self, delta):
+        grid = np.linspace(0, 20, 4001)
+        return float(grid[np.argmax(self.delta_at(grid) <= delta)])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_family_of_laws_and_any_prior(seed):
+    # One person with four values; nothing is Gaussian or pure here, and laws may be
+    # nearly disjoint. Best query of each transcript, best event of each size.
+    draw = np.random.default_rng(seed)
+    laws = draw.dirichlet(np.full(30, [0.2, 1.0, 20.0][seed % 3]), size=4)
+    prior = draw.dirichlet(np.ones(4))
+    marginal = prior @ laws
+    gap = prior @ np.maximum(laws - marginal, 0)
+    order = np.argsort(-gap / marginal)
+    curve = Exact(laws)
+    reached = zip(np.cumsum(marginal[order]), np.cumsum(gap[order]), strict=True)
+    for p, found in reached:
+        assert found <= min(p, 1.0) * overfit(curve, min(p, 1.0)) + 1e-12

@@ -73,18 +73,19 @@ def _fit(value, kind):
     return value
 
 
+# Most ask about the same column, so that one scan of the engine serves several.
 AGGREGATES = {
     "count": lambda: hush.count(),
     "count_distinct": lambda: hush.count_distinct("x"),
-    "sum": lambda: hush.sum("x", bounds=(-5, 30)),
+    "sum": lambda: hush.sum("x", bounds=(0, 30)),
     "mean": lambda: hush.mean("x * y", bounds=(-20, 50)),
     "variance": lambda: hush.variance("x", bounds=(0, 30)),
-    "std": lambda: hush.std("y", bounds=(-9, 9)),
+    "std": lambda: hush.std("x", bounds=(0, 30)),
     "covariance": lambda: hush.covariance("x", "y", bounds=((0, 30), (-9, 9))),
     "correlation": lambda: hush.correlation("x", "y", bounds=((0, 30), (-9, 9))),
     "median": lambda: hush.median("x", bounds=(0, 30)),
     "quantiles": lambda: hush.quantiles("x", [0.1, 0.9], bounds=(0, 30)),
-    "population": lambda: hush.quantile("y", 0.3, bounds=(-9, 9), population=True),
+    "population": lambda: hush.quantile("x", 0.3, bounds=(0, 30), population=True),
     "min": lambda: hush.min("x", bounds=(0, 30)),
     "max": lambda: hush.max("x", bounds=(0, 30)),
     "histogram": lambda: hush.histogram("x", edges=[0, 10, 20, 30]),

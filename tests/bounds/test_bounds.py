@@ -20,6 +20,7 @@ def test_c_t1_1_every_bound_covers_the_exact_tail(n, mean, epsilon):
     )
     assert bounds.binomial_tail(n, epsilon, mean) == pytest.approx(exact, rel=1e-9)
     assert exact <= bounds.chernoff(n, epsilon, mean) * (1 + 1e-12)
+    assert exact <= bounds.bernstein(n, epsilon, mean * (1 - mean))
     assert bounds.chernoff(n, epsilon, mean) <= bounds.hoeffding(n, epsilon) * (
         1 + 1e-12
     )
@@ -32,6 +33,18 @@ def test_c_t1_1_a_sharper_constant_is_refuted():
     n, epsilon = 400, 0.1
     twin = math.exp(-8 * epsilon**2 * n)
     assert bounds.binomial_tail(n, epsilon, 0.5) > twin
+
+
+def test_bernstein_knows_the_variance():
+    # Rare events: far below Hoeffding, still above the exact tail; a twin with half
+    # the variance is refuted.
+    n, epsilon, mean = 2000, 0.01, 0.01
+    bound = bounds.bernstein(n, epsilon, mean * (1 - mean))
+    exact = bounds.binomial_tail(n, epsilon, mean)
+    assert exact <= bound < bounds.hoeffding(n, epsilon) / 100
+    n, epsilon = 40_000, 0.01
+    assert bounds.binomial_tail(n, epsilon, 0.5) > bounds.bernstein(n, epsilon, 0.125)
+    assert bounds.bernstein(10, 0.0, 0.25) == 1.0
 
 
 @pytest.mark.statistical

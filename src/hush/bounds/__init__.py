@@ -1,6 +1,12 @@
 """Bounds: concentration, utility of private choices, minimax rates."""
 
-from hush.bounds.concentration import binomial_tail, chernoff, from_privacy, hoeffding
+from hush.bounds.concentration import (
+    bernstein,
+    binomial_tail,
+    chernoff,
+    from_privacy,
+    hoeffding,
+)
 from hush.bounds.counts import counts_crossing, gaussian_counts, laplace_counts
 from hush.bounds.maximum import (
     laplace_maximum,
@@ -21,6 +27,7 @@ from hush.bounds.subgaussian import Subgaussian, subgaussian
 
 __all__ = [
     "Subgaussian",
+    "bernstein",
     "binomial_tail",
     "chernoff",
     "counts_crossing",

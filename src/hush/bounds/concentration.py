@@ -1,4 +1,4 @@
-"""Tails of a sum of n independent variables in [0, 1], centered: four bounds.
+"""Tails of a sum of n independent variables in [0, 1], centered: five bounds.
 
 Y = Σ (X_i - E X_i), and each function bounds P(Y >= epsilon·n).
 """
@@ -41,6 +41,24 @@ def chernoff(n: int, epsilon: float, mean: float) -> float:
     if q < 1:
         divergence += (1 - q) * math.log((1 - q) / (1 - p))
     return math.exp(-n * divergence)
+
+
+def bernstein(n: int, epsilon: float, variance: float) -> float:
+    """Return e^(-nε²/(2·variance + 2ε/3)), Bernstein's bound from the mean variance.
+
+    `variance` bounds the average of the variances of the X_i; at most 1/4 in [0, 1].
+    It beats Hoeffding's bound where the variance is small.
+
+    Example:
+        >>> bernstein(1000, 0.02, variance=0.01) < hoeffding(1000, 0.02) / 10_000
+        True
+
+    Reference: [B46]; [BLM13] equation (2.10).
+    """
+    n = checks.whole("n", n, at_least=1)
+    e = checks.real("epsilon", epsilon, at_least=0)
+    v = checks.real("variance", variance, at_least=0)
+    return math.exp(-n * e * e / (2 * v + 2 * e / 3)) if e > 0 else 1.0
 
 
 def from_privacy(n: int, epsilon: float) -> float:

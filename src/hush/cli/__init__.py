@@ -3,7 +3,18 @@
 import typer
 
 from hush import __version__
-from hush.cli import demo
+from hush.cli import (
+    account,
+    attack,
+    audit,
+    budget,
+    demo,
+    init,
+    plan,
+    plot,
+    query,
+    verify,
+)
 
 app = typer.Typer(
     name="hush",
@@ -11,8 +22,18 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,  # a traceback with local values could show data
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("init")(init.init)
+app.command("plan")(plan.plan)
+app.command("query")(query.query)
+app.command("budget")(budget.budget)
+app.command("account")(account.account)
+app.command("audit")(audit.audit)
+app.add_typer(attack.app, name="attack")
+app.add_typer(plot.app, name="plot")
+app.command("verify")(verify.verify)
 
 
 def _version(wanted: bool) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 from hush.errors import InvalidArgument
 from hush.ledger.budget import Budget, Units, below, promise, root
 from hush.ledger.cost import Grid
+from hush.markup import grid
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
@@ -198,6 +199,19 @@ class Remaining:
 
     def __str__(self) -> str:
         return "\n".join(str(each) for each in self.accounts)
+
+    def _repr_html_(self) -> str:
+        heads = ("account", "left", "spent", "budget")
+        rows = (
+            (
+                readable(each.account),
+                amounts_text(each.notion, each.left_exact),
+                amounts_text(each.notion, each.spent_exact),
+                amounts_text(each.notion, each.limits),
+            )
+            for each in self.accounts
+        )
+        return grid("Budget", heads, rows)
 
 
 __all__ = ["Balance", "Budget", "Left", "Remaining", "account", "readable", "shortfall"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.markup import facts
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
@@ -192,6 +193,12 @@ class Budget:
             low, high = (middle, high) if keeps else (low, middle)
         # The promise is padded for rounding, so step below the boundary by as much.
         return low * (1 - 2.0**-40)
+
+    def _repr_html_(self) -> str:
+        promise = self.curve()
+        ends = {delta: float(promise.epsilon_at(delta)) for delta in (1e-6, 1e-9)}
+        rows = [(f"ε at δ = {delta:g}", f"{end:.6g}") for delta, end in ends.items()]
+        return facts(repr(self), rows)
 
     def __repr__(self) -> str:
         name = self.notion

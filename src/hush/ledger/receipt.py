@@ -69,16 +69,25 @@ class Receipt:
         return cls(**{**values, "cost": cost})
 
 
+def spent(
+    content: Mapping[str, Any],
+) -> dict[str, tuple[str, tuple[Fraction, Fraction]]]:
+    """Return what each account paid by the body of a charge: its notion and amounts."""
+    found = {}
+    for name, units in content["costs"].items():
+        notion, first, second = content["grids"][name]
+        grid = Grid.plain(notion, first, second)
+        found[name] = notion, grid.amounts((units[0], units[1]))
+    return found
+
+
 def _terms(body: str) -> dict[str, Any]:
     """Return what the text of a charge says: who paid what, for what."""
     content = json.loads(body)
-    notions, cost, people = {}, {}, []
-    for name, units in content["costs"].items():
-        notion, first, second = content["grids"][name]
-        notions[name] = notion
-        cost[name] = Grid.plain(notion, first, second).amounts((units[0], units[1]))
-        if name.startswith("unit:"):
-            people.append(name.removeprefix("unit:"))
+    amounts = spent(content)
+    notions = {name: notion for name, (notion, _) in amounts.items()}
+    cost = {name: amount for name, (_, amount) in amounts.items()}
+    people = [n.removeprefix("unit:") for n in amounts if n.startswith("unit:")]
     facts = content["facts"]
     if not facts.get("unit"):  # the query names none: say who was charged
         facts["unit"] = ", ".join(people)

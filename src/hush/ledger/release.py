@@ -114,6 +114,12 @@ class Release:
         """Return the release that `to_json` wrote."""
         return cls(canonical(json.loads(text)))
 
+    def plot(self, *, level: float = 0.95, axes: Any = None) -> Any:
+        """Draw the values with their intervals; return the axes."""
+        from hush import plots
+
+        return plots.release(self, level=level, axes=axes)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and other.text == self.text
 

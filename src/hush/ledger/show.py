@@ -1,9 +1,10 @@
 """A release for people: one line, a table for terminals, a table for notebooks."""
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from hush import markup
 
 if TYPE_CHECKING:
     from hush.ledger.release import Release
@@ -58,9 +59,4 @@ def table(release: "Release") -> Any:
 
 def html(release: "Release") -> str:
     """Return a table for notebooks; every text is escaped."""
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th>"
-        f"<td style='text-align:left'>{escape(text)}</td></tr>"
-        for name, text in rows(release)
-    )
-    return f"<table><caption>Release</caption>{cells}</table>"
+    return markup.facts("Release", rows(release))

@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any, ClassVar, Self
 
 from hush import checks
+from hush.markup import facts, if_known
 from hush.mechanisms import calibration, serial
 from hush.mechanisms.listening import heard
 from hush.noise import SECURE, Source
@@ -140,6 +141,15 @@ class Mechanism(ABC):
         found: Mechanism = serial.load(text)
         return found
 
+    def _repr_html_(self) -> str:
+        bar = if_known(lambda: self.error.interval(0.95), _bar)
+        shown = [(name, str(value)) for name, value, _ in _public(self)]
+        shown += [
+            ("curve at sensitivity 1", if_known(lambda: self.curve(1), repr)),
+            ("error, 95%", bar),
+        ]
+        return facts(type(self).__name__, shown)
+
     def __repr__(self) -> str:
         shown = (
             f"{name}={value!r}"
@@ -147,6 +157,10 @@ class Mechanism(ABC):
             if value != default
         )
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _bar(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.6g} to {ends[1]:.6g}"
 
 
 def _public(mechanism: Any) -> Iterable[tuple[str, Any, Any]]:

@@ -10,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hush import checks
+from hush.markup import facts, if_known
 from hush.privacy import duality
 from hush.privacy.atoms import Atoms, above, below
 from hush.privacy.rounding import Floats, down, numbers, scalar, up
@@ -281,6 +282,22 @@ class Curve(ABC):
     def add(self) -> "Side":
         """The guarantee of a person who is not in the data, against joining."""
         return Side(self, Direction.ADD)
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """Draw the tradeoff between the errors of any test; return the axes."""
+        from hush import plots
+
+        return plots.tradeoff(self, axes=axes)
+
+    def _repr_html_(self) -> str:
+        shown = [
+            (f"ε at δ = {d:g}", if_known(partial(self.epsilon_at, d), "{:.6g}".format))
+            for d in (1e-5, 1e-9)
+        ]
+        delta = if_known(lambda: self.delta_at(1.0), "{:.4g}".format)
+        most = if_known(self.total_variation, "{:.1%}".format)
+        shown += [("δ at ε = 1", delta), ("hits minus false alarms", f"≤ {most}")]
+        return facts(repr(self), shown)
 
     def to_json(self) -> str:
         """Return the curve as JSON text.

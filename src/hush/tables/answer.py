@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hush import checks
+from hush import checks, markup
 from hush.ledger import Release
 from hush.tables.aggregate import Estimate, Released
 from hush.tables.part import Key, Part
@@ -132,8 +132,30 @@ class Answer:
         """Return the stored release as JSON text."""
         return self.release.to_json()
 
+    def plot(
+        self, name: str | None = None, *, level: float = 0.95, axes: Any = None
+    ) -> Any:
+        """Draw one aggregate, the first unless named; return the axes."""
+        from hush import plots
+
+        return plots.release(self, name, level=level, axes=axes)
+
     def __repr__(self) -> str:
         return str(self.to_arrow(0.95).to_pandas())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict(0.95), self.receipt)
+
+
+def html_table(columns: Mapping[str, list[Any]], receipt: "Receipt") -> str:
+    """Return released columns as a table for notebooks."""
+    rows = zip(*columns.values(), strict=True)
+    cells = ([_cell(each) for each in row] for row in rows)
+    return markup.grid(f"Released with 95% intervals, {receipt}", list(columns), cells)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _rows(values: Any) -> Any:

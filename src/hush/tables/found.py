@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import ibis.expr.types as ir
 import numpy as np
@@ -23,7 +23,9 @@ _UNKNOWN = 1 << 62
 _MANY = 8  # parts from which Gaussian noise may serve better: half of δ is left to it
 
 
-class Ballots(NamedTuple):
+@final
+@dataclass(frozen=True, eq=False)
+class Ballots:
     """Keys somebody holds, in any order, and the votes or people for each: private."""
 
     keys: Sequence[Key]

@@ -13,6 +13,7 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush.tables import expression
+from hush.tables.answer import html_table
 from hush.tables.engine import fetch
 
 if TYPE_CHECKING:
@@ -128,5 +129,16 @@ class Presented:
         limit = count if self.view.limit is None else min(count, self.view.limit)
         return replace(self, view=replace(self.view, limit=limit))
 
+    def plot(
+        self, name: str | None = None, *, level: float = 0.95, axes: Any = None
+    ) -> Any:
+        """Draw one aggregate, the first unless named; return the axes."""
+        from hush import plots
+
+        return plots.release(self, name, level=level, axes=axes)
+
     def __repr__(self) -> str:
         return str(self.to_pandas(0.95))
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict(0.95), self.receipt)

@@ -1,0 +1,222 @@
+"""Write docs/cli.md and the README's transcript from the commands themselves.
+
+`python docs/cli.py` rewrites both; tests/cli/test_pages.py compares them.
+"""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import typer
+from typer.testing import CliRunner
+
+from hush.cli import app
+from hush.cli.codes import MEANING
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = "88"
+
+HEAD = """\
+# The command line
+
+A private table from a sensitive file, without writing Python:
+
+1. `hush init trips.parquet --unit driver` writes `hush.toml` from the schema alone. Fill
+   in the public bounds and keys that it marks with `<--`.
+2. `hush plan "SELECT …" -e 0.5` says how wrong the answer would be. It costs nothing.
+3. `hush query "SELECT …" -e 0.5` charges the ledger, then reads, then adds noise.
+4. `hush budget` says what is left, `hush verify` that nobody changed the books.
+
+`hush demo` shows all of it on a town that does not exist. `hush --install-completion`
+teaches your shell the commands. This page is written by `python docs/cli.py`.
+
+## What is printed
+
+Results go to standard output, remarks and errors to standard error. An error is one
+line that says what is wrong and the way out. It never holds a value of the data, and no
+traceback is shown; `--debug` adds where it was, without foreign texts. `--quiet` drops
+progress and remarks.
+
+`--json` prints one object: `hush` is the command, `schema` the number {schema}, and the
+rest is listed with each command. Fields may be added under a number, never renamed or
+removed. A failure prints `error` with `kind`, `message` and `exit` instead. Infinities
+are null.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+{codes}
+
+## hush.toml
+
+| setting | meaning |
+|---|---|
+| `[data] source` | a file, a folder or an address; a path starts at the folder of `hush.toml` |
+| `[data] name` | the name of the table in SQL, and of its account in the ledger |
+| `[data] unit` | the column that tells people apart, or `"row"` |
+| `[data] rows` | for how many rows one person counts at most |
+| `[data] neighbors` | `"add-remove"` or `"replace-one"` |
+| `[budget]` | `epsilon` and `delta`, or `rho`, or `mu` |
+| `[ledger] url` | `"sqlite:///file"`, from the folder of `hush.toml`, or `"postgresql://…"` |
+| `[columns.NAME] type` | `number`, `text`, `date` or `boolean`; needed for CSV only, where all else is text |
+| `[columns.NAME] bounds` | public bounds, as in `[0, 80]`; or `"private"`, which costs a quarter of ε |
+| `[columns.NAME] keys` | public values for GROUP BY, or `"private"` |
+| `[keys]` | public tuples for several columns at once: `"region, year" = [["north", 2024]]` |
+| `[tables]` | public tables that JOIN may name: `zones = "zones.parquet"` |
+
+The first query begins the ledger. A ledger that exists is never given a new account by
+accident: `hush budget --open` adds the data set to it, `hush budget --raise` enlarges the
+budget to what `hush.toml` says.
+
+## Commands
+"""
+
+FIELDS = {
+    "account": "curve at epsilon delta (with --calibrate: sigma at epsilon)",
+    "attack difference": "people epsilon secret exact private",
+    "attack membership": "epsilon advantage advantage_bound within_claim samples",
+    "attack reconstruct": "people questions epsilon recovered",
+    "audit": "audit claim level p_value epsilon_lower delta point event pair samples "
+    "guesses right catches roc",
+    "budget": "accounts charges",
+    "demo": "answers refused ledger report",
+    "init": "file columns",
+    "plan": "epsilon delta level cell error noise mechanisms",
+    "plot budget": "file",
+    "plot error": "file",
+    "plot profile": "file",
+    "plot release": "file",
+    "plot tradeoff": "file",
+    "query": "columns rows level unit neighbors receipt left",
+    "verify": "whole entries bad reason anchored",
+}
+
+
+def commands():
+    """Yield every command with its full name."""
+    for name, command in typer.main.get_command(app).commands.items():
+        if hasattr(command, "commands"):
+            for inner, each in command.commands.items():
+                yield f"{name} {inner}", each
+        else:
+            yield name, command
+
+
+def _default(parameter) -> str:
+    value = parameter.default
+    if parameter.required:
+        return "needed"
+    if value is None or value is False or callable(value) or value == "":
+        return ""
+    return f"`{value}`"
+
+
+def _row(parameter) -> str:
+    if parameter.param_type_name == "argument":
+        names = f"`{parameter.metavar or parameter.name.upper()}`"
+    else:
+        names = ", ".join(f"`{each}`" for each in parameter.opts)
+    words = (parameter.help or "").replace("|", "\\|")
+    return f"| {names} | {words} | {_default(parameter)} |"
+
+
+def _command(name: str, command) -> str:
+    paragraphs = [p.replace("\n", " ") for p in command.help.split("\n\n")]
+    words = "\n\n".join(p for p in paragraphs if not p.startswith("Example:"))
+    examples = [p.removeprefix("Example: ") for p in paragraphs if "Example: " in p]
+    rows = "\n".join(_row(each) for each in command.params if each.name != "help")
+    fields = ", ".join(f"`{each}`" for each in FIELDS[name].partition(" (")[0].split())
+    more = FIELDS[name].partition(" (")[2].rstrip(")")
+    more = f" ({more})" if more else ""
+    return (
+        f"### hush {name}\n\n{words}\n\n```\n" + "\n".join(examples) + "\n```\n\n"
+        f"| option | meaning | default |\n|---|---|---|\n{rows}\n\n"
+        f"JSON: {fields}{more}.\n"
+    )
+
+
+def page() -> str:
+    """Return docs/cli.md."""
+    from hush.cli.session import SCHEMA
+
+    codes = "\n".join(f"| {int(code)} | {words} |" for code, words in MEANING.items())
+    head = HEAD.format(schema=SCHEMA, codes=codes)
+    return head + "\n" + "\n".join(_command(*each) for each in commands())
+
+
+# -- the transcript of the README -------------------------------------------------------
+
+QUESTION = (
+    "SELECT borough, COUNT(*) AS trips, AVG(fare) AS fare FROM trips GROUP BY borough"
+)
+STEPS = (
+    ("init trips.parquet --unit driver", ("init", "trips.parquet", "--unit", "driver")),
+    '# fill in what is public: keys = ["Bronx", "Kings", "Queens"], bounds = [0, 60]',
+    (f'plan "{QUESTION}" -e 0.5', ("plan", QUESTION, "-e", "0.5")),
+    (f'query "{QUESTION}" -e 0.5', ("query", QUESTION, "-e", "0.5")),
+    ("budget", ("budget",)),
+)
+MARKS = "<!-- transcript: python docs/cli.py -->\n", "<!-- end of transcript -->\n"
+
+
+def _trips() -> None:
+    import numpy as np
+    import pyarrow
+    from pyarrow import parquet
+
+    from hush.noise import Seeded, integers
+
+    source, count = Seeded(7), 40_000
+    names = np.array(["Bronx", "Kings", "Queens"])
+    table = {
+        "driver": np.arange(count) % 5_000,  # eight trips each
+        "borough": names[integers(3, size=count, source=source)],
+        "fare": integers(100, size=(count, 4), source=source).sum(axis=1) / 10,
+    }
+    parquet.write_table(pyarrow.table(table), "trips.parquet")
+
+
+def _fill_in() -> None:
+    text = Path("hush.toml").read_text()
+    text = re.sub(
+        r'(?m)^# keys = \["a".*$', 'keys = ["Bronx", "Kings", "Queens"]', text
+    )
+    Path("hush.toml").write_text(re.sub("(?m)^# bounds.*$", "bounds = [0, 60]", text))
+
+
+def transcript() -> str:
+    """Return what a first session looks like; the noise differs every time."""
+    runner, before = CliRunner(), os.getcwd()
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            _trips()
+            for step in STEPS:
+                if isinstance(step, str):
+                    _fill_in()
+                    lines.append(step)
+                    continue
+                words, arguments = step
+                done = runner.invoke(app, arguments, env={"COLUMNS": WIDTH})
+                if done.exit_code:
+                    raise SystemExit(done.output)
+                shown = [line.rstrip() for line in done.stdout.splitlines()]
+                lines += [f"$ hush {words}", *shown, ""]
+        finally:
+            os.chdir(before)
+    return "```\n" + "\n".join(lines).rstrip() + "\n```\n"
+
+
+def written(readme: str) -> str:
+    """Return the transcript that a README holds."""
+    return readme.partition(MARKS[0])[2].partition(MARKS[1])[0]
+
+
+if __name__ == "__main__":
+    (ROOT / "docs" / "cli.md").write_text(page())
+    readme = (ROOT / "README.md").read_text()
+    new = readme.replace(MARKS[0] + written(readme), MARKS[0] + transcript())
+    (ROOT / "README.md").write_text(new)

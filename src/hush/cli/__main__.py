@@ -1,0 +1,5 @@
+"""`python -m hush.cli`."""
+
+from hush.cli import main
+
+main()

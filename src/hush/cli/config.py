@@ -1,0 +1,284 @@
+"""`hush.toml`: what may be asked of which data, by whom it is paid."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from hush import checks
+from hush.cli import schema
+from hush.errors import InvalidArgument
+from hush.ledger import Budget, Ledger
+
+if TYPE_CHECKING:
+    from hush.tables import Dataset
+
+NAME = "hush.toml"
+_SECTIONS = {
+    "data": {"source", "name", "unit", "rows", "neighbors"},
+    "budget": {"epsilon", "delta", "rho", "mu"},
+    "ledger": {"url"},
+    "columns": None,
+    "keys": None,
+    "tables": None,
+}
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """What is publicly known of a column."""
+
+    kind: str | None = None
+    bounds: tuple[float, float] | str | None = None
+    keys: Any = None
+
+
+@final
+@dataclass(frozen=True)
+class Config:
+    """One data set and its budget, as `hush.toml` describes them."""
+
+    path: Path
+    source: str
+    name: str
+    unit: str
+    rows: int
+    neighbors: str
+    budget: Budget
+    ledger: str
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    together: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """All that is public: what `Dataset.sql` takes beside the statement."""
+        return {"keys": self.keys, "bounds": self.bounds, "tables": dict(self.tables)}
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The Ibis type of every column, from the schema alone."""
+        if schema.all_values(self.source) and self.columns:
+            found = dict.fromkeys(self.columns, "string")  # only hush.toml knows
+        else:
+            found = schema.columns(self.source)
+        unknown = sorted(set(self.columns) - set(found))
+        if unknown:
+            raise InvalidArgument(
+                f"{self.path.name} describes the column {unknown[0]!r}, which the "
+                f"data does not have. It has {', '.join(found)}."
+            )
+        if schema.untyped(self.source):
+            for name, each in self.columns.items():
+                found[name] = schema.DECLARED[each.kind or "text"]
+        return found
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """Types of columns that have none of their own."""
+        if not schema.untyped(self.source):
+            return {}
+        return {name: each.kind or "text" for name, each in self.columns.items()}
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells people apart; None where every row is a person."""
+        if not self.unit:
+            raise InvalidArgument(
+                f"{self.path.name} does not say who is protected. Set unit to the "
+                'column that tells people apart, or to "row" if no two rows are of '
+                "the same person."
+            )
+        if self.unit == "row" and "row" not in self.types:
+            return None
+        if self.unit not in self.types:
+            raise InvalidArgument(
+                f"unit {self.unit!r} is not a column; the columns are "
+                f"{', '.join(self.types)}."
+            )
+        return self.unit
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """Public bounds by column, or "private" where they are found in the data."""
+        named = self.columns.items()
+        return {name: e.bounds for name, e in named if e.bounds is not None}
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Public values by column, or "private" where they are found in the data."""
+        named = self.columns.items()
+        apart = {name: e.keys for name, e in named if e.keys is not None}
+        return {**apart, **self.together}
+
+    def opened(self, ledger: Ledger) -> "Dataset":
+        """Open the data; nothing of a reader's own error is shown."""
+        person, untyped = self.person, schema.untyped(self.source)
+        refused = InvalidArgument(
+            f"source {self.source!r} cannot be read. Check that it is whole, that "
+            "every line has the columns of its header, and that "
+            f"{self.path.name} names their types."
+        )
+        try:
+            found = self._open(person, ledger)
+        except OSError as problem:
+            if problem.filename:  # the operating system's own words
+                raise
+            raise refused from None
+        except InvalidArgument:
+            if untyped:  # what it says may come from a line taken for a header
+                raise refused from None
+            raise
+        except Exception:
+            raise refused from None
+        if untyped and not set(found.table.columns) <= set(self.types):
+            raise refused
+        return found
+
+    def _open(self, person: str | None, ledger: Ledger) -> "Dataset":
+        import hush
+
+        return hush.open(
+            self.source,
+            unit=person,
+            ledger=ledger,
+            neighbors=self.neighbors,
+            rows=self.rows,
+            name=self.name,
+            types=self.declared,
+        )
+
+    def unread(self) -> "Dataset":
+        """Return the data set without its data: for plans, which need none."""
+        import hush
+
+        return hush.open(
+            schema.stand_in(self.types),
+            unit=self.person,
+            budget=self.budget,
+            neighbors=self.neighbors,
+            rows=self.rows,
+            name=self.name,
+        )
+
+
+def read(path: Path) -> Config:
+    """Read a `hush.toml`, or say what is wrong in it."""
+    if not path.is_file():
+        raise InvalidArgument(
+            f"there is no {str(path)!r}. Write one with `hush init DATA`, or name it "
+            "with --config."
+        )
+    try:
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        where = str(problem) if isinstance(problem, tomllib.TOMLDecodeError) else ""
+        raise InvalidArgument(f"{path.name} is not TOML: {where}.") from None
+    try:
+        return _config(path, text)
+    except InvalidArgument as problem:
+        raise InvalidArgument(f"{path.name}: {problem}") from None
+
+
+def _config(path: Path, text: Mapping[str, Any]) -> Config:
+    _only(text, set(_SECTIONS), "section")
+    for name, known in _SECTIONS.items():
+        section = text.get(name, {})
+        if not isinstance(section, dict):
+            raise InvalidArgument(f"[{name}] must be a section.")
+        if known is not None:
+            _only(section, known, f"[{name}] setting")
+    data = text.get("data", {})
+    source = _beside(path, _text(data, "source", "[data]"))
+    public = text.get("tables", {})
+    tables = {n: _beside(path, _text(public, n, "[tables]")) for n in public}
+    for name, other in tables.items():
+        if Path(other).resolve() == Path(source).resolve():
+            raise InvalidArgument(
+                f"[tables] {name} is the data itself; only public tables stand there."
+            )
+    return Config(
+        path=path,
+        source=source,
+        name=_text(data, "name", "[data]"),
+        unit=_text(data, "unit", "[data]", empty=True),
+        rows=checks.whole("rows", data.get("rows", 10), at_least=1),
+        neighbors=_text(data, "neighbors", "[data]", or_else="add-remove"),
+        budget=Budget(**text.get("budget", {})),
+        ledger=_url(path, _text(text.get("ledger", {}), "url", "[ledger]")),
+        columns={n: _column(n, each) for n, each in text.get("columns", {}).items()},
+        together={n: _keys(n, each) for n, each in text.get("keys", {}).items()},
+        tables=tables,
+    )
+
+
+def _only(found: Mapping[str, Any], known: set[str], what: str) -> None:
+    for name in sorted(set(found) - known):
+        raise InvalidArgument(
+            f"the {what} {name!r} is unknown. Known are {', '.join(sorted(known))}."
+        )
+
+
+def _text(
+    section: Mapping[str, Any],
+    name: str,
+    where: str,
+    *,
+    or_else: str | None = None,
+    empty: bool = False,
+) -> str:
+    value = section.get(name, or_else)
+    if not isinstance(value, str) or not (value or empty):
+        raise InvalidArgument(f"{where} needs {name}, in quotes.")
+    return value
+
+
+def _beside(path: Path, source: str) -> str:
+    return source if "://" in source else str(path.parent / source)
+
+
+def _url(path: Path, url: str) -> str:
+    if not url.startswith(("sqlite:///", "postgresql://", "postgres://")):
+        raise InvalidArgument(
+            f"[ledger] url {url!r} must start with sqlite:/// or postgresql://, as in "
+            '"sqlite:///budget.db".'
+        )
+    if not url.startswith("sqlite:///"):
+        return url
+    return f"sqlite:///{path.parent / url.removeprefix('sqlite:///')}"
+
+
+def _column(name: str, given: Any) -> Column:
+    if not isinstance(given, dict):
+        raise InvalidArgument(f"[columns] {name} must be a section of its own.")
+    _only(given, {"type", "bounds", "keys"}, f"setting of the column {name!r}")
+    kind, bounds, keys = (given.get(each) for each in ("type", "bounds", "keys"))
+    if kind is not None and kind not in schema.DECLARED:
+        raise InvalidArgument(
+            f"the type of {name!r} must be one of {', '.join(schema.DECLARED)}; got "
+            f"{kind!r}."
+        )
+    return Column(
+        kind,
+        _bounds(name, bounds),
+        None if keys is None else _keys(name, keys),
+    )
+
+
+def _bounds(name: str, bounds: Any) -> tuple[float, float] | str | None:
+    if bounds is None or bounds == "private":
+        return bounds  # type: ignore[no-any-return]
+    return checks.interval(f"bounds of {name!r}", bounds)
+
+
+def _keys(name: str, keys: Any) -> Any:
+    if keys == "private":
+        return keys
+    if not isinstance(keys, list) or not keys:
+        raise InvalidArgument(
+            f'keys of {name!r} must be a list of its public values, or "private".'
+        )
+    return [tuple(each) if isinstance(each, list) else each for each in keys]

@@ -1,0 +1,116 @@
+"""The ledger of a command: opened, never begun by accident, never on other data."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import InvalidArgument, LedgerError
+from hush.ledger import Ledger, Remaining
+
+if TYPE_CHECKING:
+    from hush.cli.config import Config
+
+WAIT = 60.0  # seconds to wait for a program that holds the file
+_SQLITE = "sqlite:///"
+
+
+def address(given: str) -> str:
+    """Return the address of a ledger that is given as a path or as an address."""
+    return given if "://" in given else f"{_SQLITE}{given}"
+
+
+def present(url: str) -> bool:
+    """Whether a ledger is there; refuse a file that is something else.
+
+    Opening would make one where there is none, even inside somebody's other database.
+    """
+    if not url.startswith(_SQLITE):
+        return True
+    path = Path(url.removeprefix(_SQLITE))
+    if not path.exists():
+        return False
+    refused = LedgerError(
+        f"{str(path)!r} is not a ledger. Name the file that hush.toml says under "
+        "[ledger]."
+    )
+    link = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        with contextlib.closing(sqlite3.connect(link, uri=True, timeout=WAIT)) as file:
+            rows = file.execute("SELECT name FROM sqlite_master").fetchall()
+    except sqlite3.OperationalError as problem:
+        name = getattr(problem, "sqlite_errorname", type(problem).__name__)
+        raise LedgerError(
+            f"the ledger {str(path)!r} cannot be read ({name}); nothing was released. "
+            "If another program holds it, wait and try again."
+        ) from None
+    except sqlite3.DatabaseError:
+        raise refused from None
+    if "hush_entry" not in {row[0] for row in rows}:
+        raise refused
+    return True
+
+
+def existing(given: str, **more: Any) -> Ledger:
+    """Open a ledger that must be there already."""
+    url = address(given)
+    if not present(url):
+        raise LedgerError(
+            f"there is no ledger at {url.removeprefix(_SQLITE)!r}. The first "
+            "`hush query` makes it."
+        )
+    return Ledger.open(url, **more)
+
+
+def names(ledger: Ledger) -> list[str]:
+    """Return the accounts that a ledger has, by name."""
+    found = (each.accounts for each in ledger.history() if each.kind == "grant")
+    return list(dict.fromkeys(found))
+
+
+def paying(config: "Config") -> Ledger:
+    """Open the ledger of a data set; begin it if its file is not there yet."""
+    if not present(config.ledger):
+        return Ledger.open(config.ledger, budget=config.budget, dataset=config.name)
+    ledger = Ledger.open(config.ledger, dataset=config.name)
+    try:
+        if f"dataset:{config.name}" not in names(ledger):
+            others = ", ".join(each.partition(":")[2] for each in names(ledger))
+            raise LedgerError(
+                f"this ledger is of other data ({others or 'none yet'}), not of "
+                f"{config.name!r}. Name another in {config.path.name}, or add this "
+                "data set to it with `hush budget --open`."
+            )
+        _agree(ledger, config)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _agree(ledger: Ledger, config: "Config") -> None:
+    try:
+        ledger.grant(config.budget, dataset=config.name)
+    except InvalidArgument:
+        limit = str(ledger.remaining()).partition(" left of ")[2].splitlines()[0]
+        raise InvalidArgument(
+            f"{config.path.name} says {config.budget!r}, the ledger {limit}. Write "
+            "what the ledger has, or enlarge that with `hush budget --raise`."
+        ) from None
+
+
+def left(remaining: Remaining) -> list[dict[str, Any]]:
+    """Return what is left, as JSON types."""
+    return [
+        {
+            "account": each.account,
+            # Squares of mu add up, so that is what the amounts are.
+            "notion": "mu squared" if each.notion == "mu" else each.notion,
+            "left": float(each.left_exact[0]),
+            "limit": float(each.limits[0]),
+            "spent": float(each.spent_exact[0]),
+            "delta_left": float(each.left_exact[1]),
+            "delta_limit": float(each.limits[1]),
+        }
+        for each in remaining.accounts
+    ]

@@ -1,0 +1,69 @@
+"""One conversation with private people: count the question, then compute, then draw."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument
+from hush.holdout.people import People
+
+
+class Counter:
+    """How many questions are left: a question is used before its answer is computed."""
+
+    def __init__(self, queries: int) -> None:
+        self.queries, self._used = queries, 0
+        self._lock = threading.Lock()
+
+    @property
+    def left(self) -> int:
+        """Questions that may still be asked."""
+        return self.queries - self._used
+
+    def use(self, count: int = 1) -> int:
+        """Use up questions and return the number of the first."""
+        with self._lock:
+            if count > self.left:
+                raise BudgetExceeded(
+                    f"{count} more of queries={self.queries} were asked for and "
+                    f"{self.left} are left. Further answers would not be valid; "
+                    "collect new data and open a new holdout."
+                )
+            self._used += count
+            return self._used - count
+
+
+def total(compute: Callable[[], int]) -> int:
+    """Return a private total; a failure says nothing about whom it failed on."""
+    try:
+        return compute()
+    except Exception:
+        raise DrawFailed(
+            "the query failed on the holdout; its question is used up. Try it on your "
+            "own data first: it must give one number for every record."
+        ) from None
+
+
+def same_size(people: People, predictions: Any) -> None:
+    """Refuse predictions of the wrong length before a question is used."""
+    if len(predictions) != people.size:
+        raise InvalidArgument(
+            f"predictions must have one entry for each of {people.size} records; got "
+            f"{len(predictions)}."
+        )
+
+
+def needs_features(people: People) -> None:
+    """Refuse to score a model where there are labels alone."""
+    if not people.has_features:
+        raise InvalidArgument(
+            "score needs data=(features, labels); with labels alone use submit."
+        )
+
+
+def never_copied() -> NoReturn:
+    """Refuse a copy, which would not know what the original was asked."""
+    raise InvalidArgument(
+        "a holdout is never copied or pickled: its copies could be asked twice. Run "
+        "searches with n_jobs=1."
+    )

@@ -1,0 +1,86 @@
+"""People: the private records, and one score for each of them."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidArgument
+from hush.holdout.scores import grains
+
+Grade = Callable[[Any, Any], Any]  # (prediction, label) -> score
+
+
+def agree(prediction: Any, label: Any) -> Any:
+    """Return 1 where a prediction is the label, else 0: the mean is the accuracy."""
+    return np.asarray(prediction == label, dtype=np.float64)
+
+
+def _take(data: Any, rows: NDArray[np.int64]) -> Any:
+    if hasattr(data, "iloc"):
+        return data.iloc[rows]
+    return np.asarray(data)[rows] if hasattr(data, "shape") else [data[i] for i in rows]
+
+
+@final
+class People:
+    """Records that answer only by sums of scores.
+
+    `data` is a pair (features, labels), or records, or labels alone; it is not shown.
+    """
+
+    def __init__(self, data: Any, bounds: tuple[float, float], grade: Grade) -> None:
+        pair = isinstance(data, tuple) and len(data) == 2
+        self._features: Any = data[0] if pair else None
+        self._labels: Any = data[1] if pair else data
+        self._bounds, self._grade = bounds, grade
+        self.size = len(self._labels)
+        if self._features is not None and len(self._features) != self.size:
+            raise InvalidArgument(
+                "data must have as many rows of features as labels; got "
+                f"{len(self._features)} and {self.size}."
+            )
+        if self.size == 0:
+            raise InvalidArgument("data must hold at least one record.")
+
+    def _total(self, scores: Any, rows: NDArray[np.int64]) -> int:
+        found = grains(scores, *self._bounds)
+        if found.shape != rows.shape:
+            raise InvalidArgument("a query must give one score per record.")
+        return int(found.sum())
+
+    def asked(self, query: Callable[[Any], Any], rows: NDArray[np.int64]) -> int:
+        """Return the total grains of `query(record)`, one call per record."""
+        labels = _take(self._labels, rows)
+        if self._features is None:
+            records = iter(labels)
+        else:
+            features = _take(self._features, rows)
+            rowwise = features.to_numpy() if hasattr(features, "iloc") else features
+            records = zip(rowwise, labels, strict=True)
+        return self._total([float(query(record)) for record in records], rows)
+
+    def graded(self, predictions: Any, rows: NDArray[np.int64]) -> int:
+        """Return the total grains of predictions, one for each record, in order."""
+        given, labels = _take(predictions, rows), _take(self._labels, rows)
+        if self._grade is agree:
+            return self._total(agree(np.asarray(given), np.asarray(labels)), rows)
+        each = zip(given, labels, strict=True)
+        return self._total([float(self._grade(p, y)) for p, y in each], rows)
+
+    def scored(self, model: Any, rows: NDArray[np.int64]) -> int:
+        """Return the total grains of a model's predictions for the features."""
+        predict = model.predict if hasattr(model, "predict") else model
+        predictions = np.asarray(predict(_take(self._features, rows)))
+        everybody = np.empty(self.size, dtype=predictions.dtype)
+        everybody[rows] = predictions
+        return self.graded(everybody, rows)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether models can be scored."""
+        return self._features is not None
+
+    def __repr__(self) -> str:
+        return f"People(size={self.size})"

@@ -1,0 +1,73 @@
+"""Inference: honest intervals, tests and plans from released values alone."""
+
+from hush.inference.chi_square import fit_test, independence_test
+from hush.inference.consistency import consistent, marginals, nonnegative, tree
+from hush.inference.difference import difference_interval, difference_test
+from hush.inference.interval import Interval, NoisyInterval
+from hush.inference.mean import clipping_bias, mean_from_totals, mean_interval
+from hush.inference.proportion import (
+    Proportion,
+    proportion_interval,
+    proportion_power,
+    proportion_test,
+)
+from hush.inference.quantile import quantile_interval
+from hush.inference.regression import regression_interval
+from hush.inference.simulation import (
+    Bootstrap,
+    ConfidenceSet,
+    bootstrap,
+    confidence_set,
+)
+from hush.inference.sizes import (
+    epsilon_for_mean,
+    mean_reach,
+    people_for_mean,
+    people_for_power,
+    price_of_privacy,
+)
+from hush.inference.spread import variance_interval
+from hush.inference.verdict import Test
+from hush.inference.workload import (
+    Question,
+    Workload,
+    plan_accuracy,
+    plan_budget,
+)
+
+__all__ = [
+    "Bootstrap",
+    "ConfidenceSet",
+    "Interval",
+    "NoisyInterval",
+    "Proportion",
+    "Question",
+    "Test",
+    "Workload",
+    "bootstrap",
+    "clipping_bias",
+    "confidence_set",
+    "consistent",
+    "difference_interval",
+    "difference_test",
+    "epsilon_for_mean",
+    "fit_test",
+    "independence_test",
+    "marginals",
+    "mean_from_totals",
+    "mean_interval",
+    "mean_reach",
+    "nonnegative",
+    "people_for_mean",
+    "people_for_power",
+    "plan_accuracy",
+    "plan_budget",
+    "price_of_privacy",
+    "proportion_interval",
+    "proportion_power",
+    "proportion_test",
+    "quantile_interval",
+    "regression_interval",
+    "tree",
+    "variance_interval",
+]

@@ -1,0 +1,130 @@
+"""The sum of independent symmetric errors: sampling and noise, convolved on a grid."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.inference.additive import Additive
+
+Floats = NDArray[np.float64]
+_CELLS = 1 << 12
+_REACH = 30.0  # standard deviations on either side; Laplace leaves e^-42 beyond
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """One symmetric error: its distribution function and its standard deviation."""
+
+    cdf: Callable[[Any], Any]
+    std: float
+
+
+def normal(std: float) -> Part:
+    """Return a normal error."""
+    spread = checks.real("std", std, at_least=0)
+    if spread == 0:
+        return Part(lambda x: (np.asarray(x) >= 0).astype(float), 0.0)
+    return Part(lambda x: special.ndtr(np.asarray(x) / spread), spread)
+
+
+def student(std: float, freedom: float) -> Part:
+    """Return Student's error for a normal mean whose std was estimated."""
+    spread = checks.real("std", std, at_least=0)
+    df = max(checks.real("freedom", freedom, above=0, infinite=True), 3.0)
+    if spread == 0 or df > 1e6:
+        return normal(spread)
+    return Part(lambda x: special.stdtr(df, np.asarray(x) / spread), spread)
+
+
+def noise(additive: Additive) -> Part:
+    """Return the error of known noise."""
+    return Part(additive.cdf, additive.std)
+
+
+@final
+@dataclass(frozen=True)
+class Convolution:
+    """The law of a sum of independent symmetric errors.
+
+    Each error is put on a common grid of 4096 cells over ±30 standard deviations by
+    exact differences of its distribution function; the sum is a product of transforms.
+    A quantile is right to about a cell squared: 1e-4 standard deviations.
+
+    Example:
+        >>> both = Convolution((normal(1.0), normal(2.0)))
+        >>> round(both.quantile(0.975), 3)
+        4.383
+    """
+
+    parts: tuple[Part, ...]
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the sum."""
+        return math.sqrt(math.fsum(part.std**2 for part in self.parts))
+
+    @cached_property
+    def _table(self) -> tuple[Floats, Floats]:
+        """Right edges of the cells, and the distribution function there."""
+        width = 2 * _REACH * self.std / _CELLS
+        edges = (np.arange(_CELLS + 1) - (_CELLS + 1) / 2 + 0.5) * width
+        edges = edges - width / 2  # the middle cell is centered at 0
+        total = np.ones(_CELLS // 2 + 1, dtype=np.complex128)
+        for part, times in Counter(self.parts).items():
+            if part.std == 0:
+                continue
+            mass = np.diff(part.cdf(edges))
+            total *= np.fft.rfft(np.roll(mass, -_CELLS // 2)) ** times
+        density = np.roll(np.fft.irfft(total, _CELLS), _CELLS // 2)
+        density = np.maximum(density, 0.0)
+        # The laws are symmetric; averaging with the mirror image removes lattice bias.
+        cells = density[1:]
+        cells = (cells + cells[::-1]) / 2
+        below: Floats = np.cumsum(cells) / cells.sum()
+        return np.asarray(edges[2:], np.float64), below
+
+    def cdf(self, x: float) -> float:
+        """Return P(error <= x)."""
+        if self.std == 0:
+            return float(x >= 0)
+        edges, below = self._table
+        return float(np.interp(x, edges, below))
+
+    def two_sided(self, x: float) -> float:
+        """Return P(|error| >= |x|)."""
+        return min(1.0, 2 * self.cdf(-abs(x)))
+
+    def quantile(self, p: float) -> float:
+        """Return the p-quantile, p >= 1/2."""
+        checks.real("p", p, at_least=0.5, below=1)
+        if self.std == 0:
+            return 0.0
+        edges, below = self._table
+        return float(np.interp(p, below, edges))
+
+
+def convolve(*parts: Part | Additive) -> Convolution:
+    """Return the law of the sum of independent errors.
+
+    Example:
+        >>> from hush.mechanisms import Laplace
+        >>> laplace = Additive.of(Laplace(scale=1.0), released=0.5)
+        >>> round(convolve(laplace).quantile(0.975), 2)  # log 20
+        3.0
+    """
+    if not parts:
+        raise InvalidArgument("parts must name at least one error.")
+    found: Sequence[Part] = [
+        noise(part) if isinstance(part, Additive) else part for part in parts
+    ]
+    return Convolution(tuple(found))

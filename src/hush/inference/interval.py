@@ -1,0 +1,59 @@
+"""An interval: an estimate that also says its level, and unpacks into its ends."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hush import checks
+from hush.estimate import Estimate
+from hush.inference.convolution import Convolution
+
+
+@dataclass(frozen=True)
+class Interval(Estimate):
+    """An estimate with a level: `low, high = interval`.
+
+    Example:
+        >>> low, high = Interval(0.5, std=0.1, effective=25.0, level=0.9)
+        >>> round(float(low), 3), round(float(high), 3)
+        (0.336, 0.664)
+    """
+
+    level: float
+
+    @property
+    def low(self) -> Any:
+        """The lower end at `level`."""
+        return self.interval(self.level)[0]
+
+    @property
+    def high(self) -> Any:
+        """The upper end at `level`."""
+        return self.interval(self.level)[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.interval(self.level))
+
+
+@dataclass(frozen=True)
+class NoisyInterval(Interval):
+    """An interval whose error is the exact sum of sampling error and known noise.
+
+    `bias` is how far clamping may have moved the value to either side; both ends move
+    out by it. `limits` are where the truth must lie.
+    """
+
+    error: Convolution
+    bias: float = 0.0
+    limits: tuple[float, float] = (-math.inf, math.inf)
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return ends that hold the truth with probability `level`."""
+        checks.real("level", level, above=0, below=1)
+        reach = self.error.quantile((1 + level) / 2) + self.bias
+        low, high = self.limits
+        return (
+            min(max(self.value - reach, low), high),
+            max(min(self.value + reach, high), low),
+        )

@@ -1,0 +1,173 @@
+"""A mean of clamped values: sampling, noise and clamping in one interval."""
+
+import math
+from typing import Any
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.inference.additive import Additive, number
+from hush.inference.convolution import convolve, student
+from hush.inference.fieller import Ratio
+from hush.inference.interval import NoisyInterval
+from hush.mechanisms.mechanism import Mechanism
+
+Bounds = tuple[float, float]
+_FEWEST = 8  # degrees of freedom
+
+
+def clipping_bias(clamp: float, *, moment: float, order: float = 2.0) -> float:
+    """Return the largest bias of clamping to ±clamp when E|X|^order <= moment.
+
+    Guarantee: E(|X| - T)₊ <= moment·sup_x (x - T)/x^k, which is attained.
+
+    Example:
+        >>> round(clipping_bias(10.0, moment=1.0), 6)
+        0.025
+
+    Reference: N4.T2; docs/proofs/inference.md.
+    """
+    t = checks.real("clamp", clamp, above=0)
+    m = checks.real("moment", moment, at_least=0)
+    k = checks.real("order", order, above=1)
+    log_best = (k - 1) * math.log((k - 1) / t) - k * math.log(k)
+    return min(m * math.exp(log_best), float(m ** (1 / k)))
+
+
+def _spread(
+    middle: float,
+    n: int,
+    bounds: Bounds,
+    released: Any,
+    mechanism: Mechanism | None,
+) -> tuple[float, float]:
+    """Return the variance of one value and its degrees of freedom.
+
+    Without a released variance it is the largest one that bounds and mean allow.
+    """
+    lower, upper = bounds
+    inside = min(max(middle, lower), upper)
+    largest = (upper - inside) * (inside - lower)  # Bhatia and Davis
+    if released is None:
+        return max(largest, (upper - lower) ** 2 / (4 * n)), math.inf
+    found = number("variance", released)
+    noise = 0.0 if mechanism is None else Additive.of(mechanism, released).std
+    # Half its noise is the least a variance is taken for, and eight the fewest degrees
+    # of freedom: lower ones cover too little or, with Student's tails, too much
+    # (docs/inference.md).
+    value = max(found, noise / 2, (upper - lower) ** 2 * 1e-12)
+    value = min(value, max((upper - lower) ** 2 / 4, 1e-300))
+    error = 2 * value**2 / max(n - 1, 1) + noise**2
+    fewest = min(_FEWEST, max(n - 1, 1))
+    return value, max(2 * value**2 / error, fewest)
+
+
+def mean_interval(
+    released: Any,
+    *,
+    n: int,
+    mechanism: Mechanism,
+    bounds: Bounds,
+    variance: Any = None,
+    variance_mechanism: Mechanism | None = None,
+    bias: float = 0.0,
+    level: float = 0.95,
+) -> NoisyInterval:
+    """Return the population mean behind a noisy mean of `n` clamped values.
+
+    `mechanism` added its noise to the mean. `variance` is a released variance of the
+    values, `variance_mechanism` its noise; without it the largest variance that bounds
+    and mean allow is taken, and the interval is wide but valid. `bias` is what clamping
+    may have moved the mean by (`clipping_bias`); at 0 the interval is for the mean of
+    the clamped values.
+
+    Guarantee: noise enters with its exact law, sampling by the central limit theorem
+    with Student's correction for the estimated variance. For shares use
+    `proportion_interval`, which is exact.
+
+    Example:
+        >>> from hush.mechanisms import Laplace
+        >>> low, high = mean_interval(41.3, n=500, mechanism=Laplace(scale=0.4),
+        ...                           bounds=(0, 100), variance=210.0)
+        >>> round(low, 2), round(high, 2)
+        (39.59, 43.01)
+
+    Reference: [K17]; docs/inference.md has measured coverage.
+    """
+    value = number("released", released)
+    people = checks.whole("n", n, at_least=1)
+    lower, upper = checks.interval("bounds", bounds)
+    moved = checks.real("bias", bias, at_least=0)
+    checks.real("level", level, above=0, below=1)
+    noise = Additive.of(mechanism, float(value))
+    spread, freedom = _spread(
+        value, people, (lower, upper), variance, variance_mechanism
+    )
+    sampling = math.sqrt(spread / people)
+    total = math.hypot(sampling, noise.std)
+    effective = people * (sampling / total) ** 2 if total > 0 else float(people)
+    return NoisyInterval(
+        value,
+        total,
+        effective,
+        level,
+        error=convolve(student(sampling, freedom), noise),
+        bias=moved,
+        limits=(lower - moved, upper + moved),
+    )
+
+
+def mean_from_totals(
+    total: Any,
+    count: Any,
+    *,
+    mechanism: Mechanism,
+    count_mechanism: Mechanism,
+    bounds: Bounds,
+    variance: float | None = None,
+    bias: float = 0.0,
+    level: float = 0.95,
+) -> Ratio:
+    """Return the population mean behind a noisy sum and a noisy count.
+
+    The sum is of (x - middle)/half, as `hush.mechanisms.mean` adds it up: each value in
+    [-1, 1]. `variance` is of the values themselves; left out, the largest possible.
+
+    Guarantee: a Fieller set, so a count that may be near zero gives all of `bounds`.
+
+    Example:
+        >>> from hush.mechanisms import Laplace
+        >>> noise = Laplace(scale=2.0)
+        >>> low, high = mean_from_totals(-93.0, 512.0, mechanism=noise, variance=200.0,
+        ...                              count_mechanism=noise, bounds=(0, 100))
+        >>> round(low, 1), round(high, 1)
+        (39.6, 42.3)
+
+    Reference: [F54]; docs/inference.md.
+    """
+    lower, upper = checks.interval("bounds", bounds)
+    half = (upper - lower) / 2
+    if half == 0:
+        raise InvalidArgument("bounds must have lower < upper; a constant is known.")
+    top, bottom = number("total", total), number("count", count)
+    people = max(bottom, 1.0)
+    ratio = min(max(top / people, -1.0), 1.0)
+    unit = max(1 - ratio**2, 0.0)
+    if variance is not None:
+        unit = checks.real("variance", variance, at_least=0) / half**2
+    first = Additive.of(mechanism, total)
+    second = Additive.of(count_mechanism, count)
+    sampling = math.sqrt(people * unit)
+    std = math.sqrt(sampling**2 + first.std**2 + (ratio * second.std) ** 2)
+    return Ratio(
+        lower + half * (1 + ratio),
+        half * std / people,
+        people * sampling**2 / std**2 if std > 0 else people,
+        level,
+        top=top,
+        bottom=bottom,
+        fixed=convolve(student(sampling, math.inf), first),
+        growing=convolve(student(sampling, math.inf), first, second),
+        middle=lower + half,
+        half=half,
+        bias=checks.real("bias", bias, at_least=0),
+    )

@@ -1,0 +1,46 @@
+"""Tables for notebooks: plain HTML in which every text is escaped."""
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import Any
+
+from hush.errors import HushError
+
+
+def facts(caption: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return names and texts, one pair per line.
+
+    Example:
+        >>> "<td style='text-align:left'>&lt;b&gt;</td>" in facts("x", [("a", "<b>")])
+        True
+    """
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th>"
+        f"<td style='text-align:left'>{escape(text)}</td></tr>"
+        for name, text in rows
+    )
+    return f"<table><caption>{escape(caption)}</caption>{cells}</table>"
+
+
+def grid(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with headings; numbers are the reader's to align."""
+    head = "".join(f"<th>{escape(each)}</th>" for each in heads)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return (
+        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{lines}</tbody></table>"
+    )
+
+
+def if_known(read: Callable[[], Any], form: Callable[[Any], str] = str) -> str:
+    """Return what `read` finds as text; a dash where nothing is known.
+
+    A notebook shows every value, so one that has no bound must not raise.
+    """
+    try:
+        return form(read())
+    except (HushError, TypeError, AttributeError, NotImplementedError):
+        return "–"

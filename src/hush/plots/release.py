@@ -1,0 +1,59 @@
+"""A release, as dots with intervals."""
+
+from typing import Any
+
+import numpy as np
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.plots.bars import bars
+
+
+def release(
+    found: Any, name: str | None = None, *, level: float = 0.95, axes: Any = None
+) -> Any:
+    """Draw what was released, with intervals at `level`; return the axes.
+
+    Of an answer about a table this is the aggregate called `name`, the first one
+    unless said; of a release of numbers, all of them.
+
+    Example:
+        >>> import hush, pyarrow
+        >>> table = pyarrow.table({"id": range(100), "age": [30, 40] * 50})
+        >>> data = hush.open(table, unit="id", rows=1, budget=hush.Budget(epsilon=1))
+        >>> release(data.agg(people=hush.count()).release(epsilon=1)).get_xlabel()
+        'people, with 95% intervals'
+    """
+    checks.real("level", level, above=0, below=1)
+    if hasattr(found, "to_dict"):
+        return _answer(found, name, level, axes)
+    values = found.values
+    if isinstance(values, (tuple, dict)):
+        raise InvalidArgument(
+            "this release holds several answers; draw them one by one."
+        )
+    numbers = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
+    low, high = (np.atleast_1d(each).ravel() for each in found.interval(level))
+    labels = [""] if numbers.size == 1 else [str(i) for i in range(numbers.size)]
+    words = f"released value, with {level:.0%} intervals"
+    return bars(labels, numbers, low, high, name=words, axes=axes)
+
+
+def _answer(found: Any, name: str | None, level: float, axes: Any) -> Any:
+    columns = found.to_dict(level)
+    known = list(found.values)
+    chosen = known[0] if name is None else name
+    if chosen not in known:
+        raise InvalidArgument(f"name must be one of {', '.join(known)}; got {name!r}.")
+    values = np.asarray(columns[chosen])
+    if values.ndim != 1 or values.dtype.kind not in "fiu":
+        raise InvalidArgument(
+            f"{chosen!r} is not one number per group; read it from to_dict()."
+        )
+    ends = {f"{each}_{end}" for each in known for end in ("low", "high")}
+    by = [column for column in columns if column not in ends and column not in known]
+    keys = zip(*(columns[each] for each in by), strict=True) if by else [(chosen,)]
+    labels = [", ".join(map(str, key)) for key in keys]
+    low, high = columns.get(f"{chosen}_low"), columns.get(f"{chosen}_high")
+    words = chosen if low is None else f"{chosen}, with {level:.0%} intervals"
+    return bars(labels, values, low, high, name=words, axes=axes)

@@ -1,0 +1,77 @@
+"""`hush account`: brackets that hold, on the library's own numbers."""
+
+import math
+
+import pytest
+from scipy.stats import norm
+
+
+def test_dp_sgd_is_bracketed(shop):
+    shown = shop.json(
+        "account", "--sigma", 1.1, "--rate", 0.004, "--steps", 14000, "--delta", 1e-5
+    )
+    low, high = shown["epsilon"]["lower"], shown["epsilon"]["upper"]
+    assert low <= high < low * (1 + 1e-6)
+    assert shown["at"] == {"delta": 1e-5}
+    assert 2.2 < high < 2.22
+
+
+def test_gaussians_and_their_delta_in_closed_form(shop):
+    shown = shop.json("account", "--gaussian", 2.0, "--times", 4, "--epsilon", 1)
+    # Four of std 2 are one of std 1: δ(1) = Φ(-1/2) - e Φ(-3/2).
+    exact = norm.cdf(-0.5) - math.e * norm.cdf(-1.5)
+    assert shown["delta"]["lower"] <= exact * (1 + 1e-9)
+    assert shown["delta"]["upper"] >= exact * (1 - 1e-9)
+    assert shown["delta"]["upper"] == pytest.approx(exact, rel=1e-6)
+
+
+def test_calibration_reaches_its_target_and_not_less(shop):
+    options = ("--rate", 0.01, "--steps", 1000)
+    found = shop.json("account", "--calibrate", *options, "-e", 2, "-d", 1e-5)
+    sigma = found["sigma"]
+    assert found["epsilon"]["upper"] == pytest.approx(2, rel=1e-6)
+    less = shop.json("account", "--sigma", 0.999 * sigma, *options, "-d", 1e-5)
+    assert less["epsilon"]["lower"] > 2
+
+
+def test_all_notions_compose(shop):
+    one = shop.json(
+        "account", "--pure", 0.1, "--approx", "0.1,1e-7", "--rho", 0.01, "--mu", 0.1,
+        "--laplace", 10, "--laplace", 20, "--gaussian", 9, "-d", 1e-6, "-e", 1,
+    )  # fmt: skip
+    assert one["epsilon"]["lower"] <= one["epsilon"]["upper"] < 2
+    assert set(one["at"]) == {"delta", "epsilon"}
+    sampled = shop.json("account", "--gaussian", 1, "--rate", 0.1, "-d", 1e-6)
+    whole = shop.json("account", "--gaussian", 1, "-d", 1e-6)
+    assert sampled["epsilon"]["upper"] < whole["epsilon"]["lower"]
+
+
+def test_the_printed_bounds_are_rounded_outwards(shop):
+    given = ("account", "--gaussian", 1.7, "--times", 3, "-d", 1e-6)
+    shown = shop.json(*given)["epsilon"]
+    text = shop.run(*given).stdout
+    above, below = (
+        float(next(w for w in line.split() if "." in w)) for line in text.splitlines()
+    )
+    assert below <= shown["lower"] <= shown["upper"] <= above
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name what is run"),
+        (("--gaussian", 1), "say what to read"),
+        (("--sigma", 1, "-d", 1e-5), "--rate and --steps"),
+        (("--calibrate", "-e", 1), "--rate, --steps"),
+        (("--approx", "1", "-d", 1e-5), "EPSILON,DELTA"),
+        (("--gaussian", -1, "-d", 1e-5), "std"),
+        (("--pure", "nan", "-d", 1e-5), "epsilon"),
+        (("--gaussian", 1, "-d", 2), "delta"),
+        (("--sigma", 0, "--rate", 0.1, "--steps", 3, "-d", 1e-5), "sigma"),
+        (("--sigma", 1, "--rate", 2, "--steps", 3, "-d", 1e-5), "rate"),
+    ],
+)
+def test_bad_input_is_refused(shop, arguments, words):
+    done = shop.run("account", *arguments)
+    assert done.exit_code == 1, done.output
+    assert words in done.stderr

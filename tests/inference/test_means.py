@@ -1,0 +1,202 @@
+"""Means, variances, quantiles and slopes against quadrature and simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from hush import inference
+from hush.errors import InvalidArgument
+from hush.inference.additive import Additive
+from hush.inference.convolution import convolve, normal, student
+from hush.inference.fieller import fieller
+from hush.mechanisms import Gaussian, Geometric, Laplace
+from hush.noise import Seeded
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.5, 3.0])
+@pytest.mark.parametrize("p", [0.6, 0.975, 0.9999])
+def test_normal_and_laplace_together(ratio, p):
+    noise = Additive.of(Laplace(scale=1.0), 0.5)
+    found = convolve(normal(ratio), noise).quantile(p)
+    below = integrate.quad(
+        lambda u: stats.norm.pdf(u) * stats.laplace.cdf(found - ratio * u),
+        -9,
+        9,
+        points=[found / ratio] if abs(found / ratio) < 9 else None,
+        limit=200,
+    )[0]
+    assert below == pytest.approx(p, abs=(1 - p) * 2e-3)
+
+
+def test_two_laplaces_and_a_student():
+    one = Additive.of(Laplace(scale=1.0), 0.5)
+    both = convolve(one, one)
+    # P(L + L' > x) = e^-x (2 + x)/4.
+    for x in (0.5, 2.0, 6.0):
+        assert 1 - both.cdf(x) == pytest.approx(math.exp(-x) * (2 + x) / 4, rel=2e-3)
+    t = convolve(student(1.0, 8)).quantile(0.975)
+    assert t == pytest.approx(stats.t.ppf(0.975, 8), rel=1e-3)
+    assert convolve(normal(0.0)).quantile(0.9) == 0.0
+    with pytest.raises(InvalidArgument):
+        convolve()
+
+
+def test_a_lattice_keeps_its_std():
+    noise = Additive.of(Geometric(scale=2), 3)
+    assert noise.step == 1
+    assert noise.std == pytest.approx(math.sqrt(7.835), abs=1e-3)
+    assert Additive.of(Laplace(scale=2.0), 0.5).std == pytest.approx(math.sqrt(8))
+    assert noise.scaled(0.1).std == pytest.approx(noise.std / 10)
+    assert noise.above(2) + noise.equal(2) + noise.below(2) == pytest.approx(1)
+
+
+def test_clamping_moves_a_mean_no_further():
+    # Two points attain the bound: X = kT/(k-1) with the probability the moment allows.
+    for clamp, moment, k in [(10.0, 1.0, 2.0), (3.0, 2.0, 4.0)]:
+        bound = inference.clipping_bias(clamp, moment=moment, order=k)
+        far = k * clamp / (k - 1)
+        assert bound == pytest.approx(moment / far**k * (far - clamp))
+        for x in np.linspace(clamp, 10 * clamp, 50):
+            assert moment / x**k * (x - clamp) <= bound * (1 + 1e-12)
+
+
+def test_a_bias_moves_both_ends():
+    plain = inference.mean_interval(
+        0.4, n=100, mechanism=Laplace(scale=0.01), bounds=(0, 1)
+    )
+    biased = inference.mean_interval(
+        0.4, n=100, mechanism=Laplace(scale=0.01), bounds=(0, 1), bias=0.1
+    )
+    assert biased.low == pytest.approx(plain.low - 0.1)
+    assert biased.high == pytest.approx(plain.high + 0.1)
+    assert plain.effective < 100
+
+
+def test_an_unknown_variance_is_the_largest():
+    known = inference.mean_interval(
+        0.5, n=100, mechanism=Laplace(scale=0.01), bounds=(0, 1), variance=0.25
+    )
+    unknown = inference.mean_interval(
+        0.5, n=100, mechanism=Laplace(scale=0.01), bounds=(0, 1)
+    )
+    assert unknown.high == pytest.approx(known.high, abs=2e-3)
+
+
+@pytest.mark.parametrize("released", [-1e9, 0.0, 1e9])
+def test_ends_stay_inside_the_bounds(released):
+    found = inference.mean_interval(
+        released,
+        n=10,
+        mechanism=Laplace(scale=1.0),
+        bounds=(0, 1),
+        variance=-5.0,
+        variance_mechanism=Laplace(scale=1.0),
+    )
+    assert 0 <= found.low <= found.high <= 1
+
+
+def test_fieller_solves_its_inequality():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        top, bottom = rng.normal(0, 3), rng.uniform(0.1, 4)
+        fixed, growing = rng.uniform(0, 2, 2)
+        found = fieller(top, bottom, fixed=fixed, growing=growing)
+        if found is None:
+            continue
+        for u in found:
+            assert (top - u * bottom) ** 2 == pytest.approx(
+                fixed**2 + u**2 * growing**2, abs=1e-6 * (1 + u * u)
+            )
+        u = sum(found) / 2
+        assert (top - u * bottom) ** 2 <= fixed**2 + u**2 * growing**2 + 1e-9
+
+
+def test_a_count_near_zero_says_nothing():
+    noise = Laplace(scale=5.0)
+    found = inference.mean_from_totals(
+        3.0, -2.0, mechanism=noise, count_mechanism=noise, bounds=(10, 20)
+    )
+    assert tuple(found) == (10.0, 20.0)
+    with pytest.raises(InvalidArgument, match="bounds"):
+        inference.mean_from_totals(
+            3.0, 5.0, mechanism=noise, count_mechanism=noise, bounds=(1, 1)
+        )
+
+
+def test_a_variance_without_sampling_has_the_noise_alone():
+    noise = Laplace(scale=0.1)
+    found = inference.variance_interval(2.0, n=10**12, mechanism=noise)
+    assert found.high - 2 == pytest.approx(0.1 * math.log(20), rel=1e-2)
+    assert (
+        inference.variance_interval(-4.0, n=10, mechanism=noise, bounds=(0, 1)).low == 0
+    )
+    assert (
+        inference.variance_interval(9.0, n=10, mechanism=noise, bounds=(0, 1)).high
+        == 0.25
+    )
+
+
+@pytest.mark.statistical
+def test_a_quantile_walks_in_from_both_ends():
+    # 200 runs at level 0.95 cover at least 170 times but for 1e-9 or less.
+    rng, source = np.random.default_rng(5), Seeded(5)
+    noise, edges = Geometric(scale=2), np.linspace(0, 1, 41)
+    hits = 0
+    for _ in range(200):
+        counts = noise.run(np.histogram(rng.random(2000), edges)[0], source=source)
+        found = inference.quantile_interval(
+            counts, edges, at=0.3, n=2000, mechanism=noise
+        )
+        low, high = found
+        assert 0 <= high - low < 0.3
+        hits += low <= 0.3 <= high
+    assert stats.binom.cdf(169, 200, 0.95) < 1e-7
+    assert hits >= 170
+    with pytest.raises(InvalidArgument, match="edges"):
+        inference.quantile_interval([1, 2], [0, 1], at=0.5, n=3, mechanism=noise)
+
+
+def test_a_slope_without_noise_is_least_squares():
+    rng = np.random.default_rng(6)
+    x = np.stack([np.ones(200), rng.normal(size=200)], axis=1)
+    y = x @ [1.0, 2.0] + rng.normal(size=200)
+    found = inference.regression_interval(
+        x.T @ x, x.T @ y, float(y @ y), n=200, gram_std=0.0, moment_std=0.0
+    )
+    line = stats.linregress(x[:, 1], y)
+    assert found.value[1] == pytest.approx(line.slope)
+    assert found.std[1] == pytest.approx(line.stderr)
+    noisy = inference.regression_interval(
+        x.T @ x, x.T @ y, float(y @ y), n=200, gram_std=2.0, moment_std=2.0
+    )
+    assert (noisy.std > found.std).all()
+    with pytest.raises(InvalidArgument, match="eigenvalue"):
+        inference.regression_interval(
+            x.T @ x, x.T @ y, float(y @ y), n=200, gram_std=100.0, moment_std=2.0
+        )
+
+
+def test_the_noise_of_a_slope_by_simulation():
+    # The covariance of mirrored noise times β, against 40 000 draws (error below 3%).
+    rng = np.random.default_rng(7)
+    gram, beta = np.array([[500.0, 40.0], [40.0, 170.0]]), np.array([0.7, -1.3])
+    moment = gram @ beta
+    square = float(beta @ moment)
+    found = inference.regression_interval(
+        gram, moment, square, n=500, gram_std=1.0, moment_std=0.5
+    )
+    draws = []
+    for _ in range(40_000):
+        a, b, c = rng.normal(0, 1.0, 3)
+        noisy = gram + np.array([[a, b], [b, c]])
+        draws.append(np.linalg.solve(noisy, moment + rng.normal(0, 0.5, 2)))
+    assert np.std(draws, axis=0) == pytest.approx(found.std, rel=0.03)
+
+
+def test_other_noise_is_read_too():
+    low, high = inference.mean_interval(
+        0.3, n=10**6, mechanism=Gaussian(std=0.1), bounds=(-5, 5), variance=0.0
+    )
+    assert high - low == pytest.approx(2 * 1.96 * 0.1, rel=1e-2)

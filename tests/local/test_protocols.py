@@ -1,0 +1,236 @@
+"""Shuffled reports, conversations and heavy hitters."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from goodness import FALSE_ALARM, p_value
+from hush.errors import BudgetExceeded, InsecureSource, InvalidArgument
+from hush.local import (
+    Conversation,
+    DuchiMean,
+    HadamardResponse,
+    HeavyHitters,
+    LaplaceMean,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from hush.noise import Seeded
+from local.laws import law, seen
+
+# -- shuffling ----------------------------------------------------------------------
+
+
+def histograms(laws):
+    """Law of the multiset of independent reports, by listing."""
+    state = {(): 1.0}
+    for each in laws:
+        grown = Counter()
+        for key, chance in state.items():
+            for report, p in each.items():
+                grown[tuple(sorted((*key, report)))] += chance * float(p)
+        state = grown
+    return state
+
+
+def hockey(p, q, epsilon):
+    return sum(max(p[y] - math.exp(epsilon) * q.get(y, 0.0), 0.0) for y in p)
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        RandomizedResponse(1.0),
+        RandomizedResponse(1.0, 3),
+        UnaryEncoding(1.0, 2),
+        UnaryEncoding.symmetric(1.5, 3),
+        SubsetSelection(0.5, 4),
+        HadamardResponse(1.0, 3),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("people", [2, 3, 4])
+def test_shuffled_reports_are_covered_exactly(oracle, people):
+    laws, curve = law(oracle), oracle.shuffled(people)
+    for other in range(min(oracle.size, 3)):
+        rest = [laws[other]] * (people - 1)
+        one, two = histograms([laws[0], *rest]), histograms([laws[1], *rest])
+        for epsilon in (0.0, 0.1, 0.4, 0.8):
+            exact = max(hockey(one, two, epsilon), hockey(two, one, epsilon))
+            assert exact <= curve.delta_at(epsilon) * (1 + 1e-12)
+    assert curve.delta_at(0.1) <= oracle.curve().delta_at(0.1) * (1 + 1e-9)
+
+
+def test_the_bound_is_close_for_binary_responses():
+    oracle = RandomizedResponse(1.0)
+    laws, curve = law(oracle), oracle.shuffled(4)
+    rest = [laws[0]] * 3
+    one, two = histograms([laws[0], *rest]), histograms([laws[1], *rest])
+    exact = max(hockey(one, two, 0.2), hockey(two, one, 0.2))
+    assert curve.delta_at_lower(0.2) <= exact * (1 + 1e-9)
+    assert exact > 0.5 * curve.delta_at(0.2)
+
+
+@pytest.mark.statistical
+def test_shuffling_forgets_the_order():
+    # Where the first of four reports lands is uniform.
+    oracle = UnaryEncoding(1.0, 64)
+    reports = oracle.encode([1, 2, 3, 4], source=Seeded(1))
+    source, seen_at = Seeded(2), Counter()
+    for _ in range(4000):
+        rows = reports.shuffle(source=source).rows
+        place = int(np.flatnonzero((rows == reports.rows[0]).all(axis=1))[0])
+        seen_at[place] += 1
+    assert p_value([seen_at[i] for i in range(4)], [1000] * 4) > FALSE_ALARM
+    shuffled = reports.shuffle()
+    assert sorted(map(bytes, shuffled.rows)) == sorted(map(bytes, reports.rows))
+
+
+# -- conversations --------------------------------------------------------------------
+
+COARSE, FINE = RandomizedResponse(0.4), RandomizedResponse(0.5, 3)
+
+
+def strategy(past):
+    """The next question after some answers: (person, randomizer), or None at the end.
+
+    It asks the first person again after a yes, and with another randomizer.
+    """
+    if len(past) == 0:
+        return 0, COARSE
+    if len(past) == 1:
+        return (0, FINE) if past[0] == (1,) else (1, FINE)
+    if len(past) == 2:
+        return (1, COARSE) if sum(past[1]) else (2, COARSE)
+    return None
+
+
+def transcripts(values):
+    """Law of whole transcripts, by listing answers in order."""
+    done, open_ = {}, {(): Fraction(1)}
+    while open_:
+        grown = {}
+        for past, chance in open_.items():
+            turn = strategy(past)
+            if turn is None:
+                done[past] = chance
+                continue
+            person, randomizer = turn
+            for report, p in law(randomizer)[values[person]].items():
+                grown[(*past, report)] = chance * p
+        open_ = grown
+    return done
+
+
+def test_n4_2def_an_interactive_transcript_is_private_for_everyone():
+    # All values of three people, all replacements of one: every transcript's chance
+    # changes by e^ε at most, where ε is the budget of the conversation; it is attained.
+    limit = COARSE.ratio * FINE.ratio
+    worst = Fraction(0)
+    for values in np.ndindex(2, 2, 2):
+        base = transcripts(values)
+        assert sum(base.values()) == 1
+        for person in range(3):
+            moved = list(values)
+            moved[person] = 1 - moved[person]
+            other = transcripts(moved)
+            worst = max(worst, *(base[t] / other[t] for t in base))
+    assert worst == limit
+    assert limit <= Fraction(math.exp(0.9) * (1 + 1e-12))
+
+
+def test_the_conversation_allows_that_strategy_and_no_more():
+    values, source = (1, 0, 1), Seeded(3)
+    counts, runs = Counter(), 2000
+    for _ in range(runs):
+        talk, past = Conversation(epsilon=0.9, rehearsal=True), ()
+        while (turn := strategy(past)) is not None:
+            person, randomizer = turn
+            report = talk.ask(person, randomizer, values[person], source=source)
+            past = (*past, *seen(randomizer, report.rows))
+        assert len(talk.transcript) == 3
+        counts[past] += 1
+    wanted = transcripts(values)
+    expected = [float(p) * runs for p in wanted.values()]
+    assert p_value([counts[t] for t in wanted], expected) > FALSE_ALARM
+
+
+def test_a_person_is_never_asked_too_much():
+    talk = Conversation(epsilon=1.0)
+    talk.ask("a", DuchiMean(0.7), 0.5)
+    with pytest.raises(BudgetExceeded, match=r"0\.3 of 1 is left"):
+        talk.ask("a", LaplaceMean(0.31), 0.5)
+    assert len(talk.transcript) == 1
+    talk.ask("b", LaplaceMean(1.0), 0.5)
+    assert talk.left("b") == 0
+    assert talk.curve().epsilon_at(0) == 1.0
+    with pytest.raises(InsecureSource, match="rehearsal"):
+        talk.ask("c", LaplaceMean(0.1), 0.5, source=Seeded(1))
+    with pytest.raises(InvalidArgument, match="randomizer"):
+        talk.ask("c", "anything", 0.5)
+
+
+# -- heavy hitters --------------------------------------------------------------------
+
+
+def test_common_values_of_a_huge_domain_are_found():
+    rng = np.random.default_rng(1)
+    hot = [7, 2**47 + 12345, 2**48 - 1]
+    values = np.concatenate(
+        [
+            np.repeat(hot, [9_000, 6_000, 4_000]),
+            rng.integers(0, 2**48, 11_000),
+        ]
+    )
+    finder = HeavyHitters(epsilon=4.0, bits=48, step=6)
+    reports = finder.encode(values, source=Seeded(1))
+    found = finder.find(reports)
+    assert found.values.tolist() == hot
+    shares = np.array([9, 6, 4]) / 30
+    assert (np.abs(found.value - shares) < 6 * (found.std + 0.01)).all()
+    low, high = found.interval(0.999999)
+    assert (low < high).all()
+
+
+@pytest.mark.statistical
+def test_shares_of_hitters_have_honest_intervals():
+    # 200 intervals of level 0.95, far above the threshold: fewer than 165 hold with
+    # probability below 1e-8.
+    finder = HeavyHitters(epsilon=3.0, bits=10, step=5)
+    values = np.repeat([5, 1000, 77], [900, 600, 500])
+    source, held = Seeded(9), 0
+    for _ in range(200):
+        found = finder.find(finder.encode(values, source=source))
+        low, high = found.interval(0.95)
+        assert found.values[0] in (5, 1000)
+        place = found.values.tolist().index(5)
+        held += bool(low[place] <= 0.45 <= high[place])
+    assert held >= 165
+
+
+def test_nothing_is_found_where_nothing_is_common():
+    values = np.random.default_rng(2).integers(0, 2**20, 5000)
+    finder = HeavyHitters(epsilon=1.0, bits=20, step=5)
+    found = finder.find(finder.encode(values, source=Seeded(4)))
+    assert found.values.size == 0
+
+
+def test_levels_are_uniform_and_rows_valid():
+    finder = HeavyHitters(epsilon=1.0, bits=20, step=3)
+    assert finder.lengths == (3, 6, 9, 12, 15, 18, 20)
+    reports = finder.encode(np.arange(20_000), source=Seeded(5))
+    assert finder.valid(reports.rows).all()
+    levels = np.bincount(reports.rows[:, 0], minlength=7)
+    assert p_value(levels, np.full(7, 20_000 / 7)) > FALSE_ALARM
+    rng = np.random.default_rng(6)
+    forged = rng.integers(0, 256, (5000, finder.width), dtype=np.uint8)
+    back = finder.collect([reports.header() + forged.tobytes()])
+    assert len(back) + back.rejected == 5000
+    if len(back):
+        finder.find(back)
+    with pytest.raises(InvalidArgument, match="at least one"):
+        finder.find(finder.encode([]))

@@ -10,6 +10,7 @@ from hush.learn import (
     HuberSVM,
     LinearRegression,
     LogisticRegression,
+    PoissonRegression,
     SelectModel,
     SubsampleAggregate,
 )
@@ -32,6 +33,7 @@ MODELS = {
     "logistic, gaussian": LogisticRegression(1.0, bounds=(-1, 1), delta=1e-5),
     "svm": HuberSVM(1.0, bounds=(-1, 1)),
     "log-cosh": LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
+    "poisson": PoissonRegression(1.0, bounds=(-1, 1), top=3),
     "moments": LinearRegression(
         1.0, bounds=(-1, 1), y_bounds=(0, 1), method="statistics"
     ),

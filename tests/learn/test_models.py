@@ -8,7 +8,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from hush.errors import BudgetExceeded, InvalidArgument
-from hush.learn import HuberSVM, LinearRegression, LogisticRegression
+from hush.learn import (
+    HuberSVM,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegression,
+)
 from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
 
@@ -17,9 +22,10 @@ MODELS = [
     LogisticRegression(1.0, norm=1.5, delta=1e-6),
     HuberSVM(1.0, bounds=(-1, 1)),
     LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
+    PoissonRegression(1.0, bounds=(-1, 1), top=1),
     LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1), method="statistics"),
 ]
-NAMES = ["logistic", "gaussian", "svm", "linear", "statistics"]
+NAMES = ["logistic", "gaussian", "svm", "linear", "poisson", "statistics"]
 every = pytest.mark.parametrize("model", MODELS, ids=NAMES)
 
 
@@ -125,3 +131,15 @@ def test_an_unfitted_model_says_so():
         LogisticRegression(bounds=(-1, 1)).predict(np.zeros((2, 2)))
     with pytest.raises(InvalidArgument, match="'objective'"):
         LogisticRegression(bounds=(-1, 1), method="sgd").plan(10, 2)
+
+
+def test_poisson_regression_finds_rates():
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 2, (30_000, 2))
+    y = rng.poisson(np.exp(0.8 * x[:, 0] - 0.5 * x[:, 1] + 0.2))
+    model = PoissonRegression(2.0, bounds=(0, 2), top=12).fit(x, y, source=Seeded(1))
+    assert model.coef_ == pytest.approx([0.8, -0.5], abs=0.1)
+    assert model.intercept_ == pytest.approx(0.2, abs=0.15)
+    assert 0 < model.predict(x).min() <= model.predict(x).max() <= 12
+    with pytest.raises(InvalidArgument, match="top"):
+        PoissonRegression(bounds=(0, 2)).fit(x, y)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hush.learn import solver
-from hush.learn.loss import HuberHinge, LogCosh, Logistic
+from hush.learn.loss import HuberHinge, LogCosh, Logistic, Poisson
 from hush.learn.solver import Objective, minimize
 
 
@@ -13,6 +13,8 @@ def problem(loss, seed, n=60, d=3, size=1.0, penalty=0.5, noise=3.0):
     rng = np.random.default_rng(seed)
     rows = rng.uniform(-size, size, (n, d))
     y = rng.choice([-1.0, 1.0], n)
+    if isinstance(loss, Poisson):
+        y = rng.integers(0, 6, n).astype(float)
     length = float(np.sqrt(d) * size)
     return Objective(loss, rows, y, penalty, rng.normal(size=d) * noise, length)
 
@@ -22,6 +24,8 @@ def slope(loss, z, y):
         return -y / (1 + mpmath.exp(y * z))
     if isinstance(loss, LogCosh):
         return loss.width * mpmath.tanh((z - y) / loss.width)
+    if isinstance(loss, Poisson):
+        return min(mpmath.exp(z), loss.top) - y
     ramp = (1 - y * z + loss.width) / (2 * mpmath.mpf(loss.width))
     return -y * min(max(ramp, 0), 1)
 
@@ -42,8 +46,8 @@ def true_norm(objective, theta):
         return mpmath.norm(total)
 
 
-LOSSES = [Logistic(), LogCosh(0.5), HuberHinge(0.5)]
-NAMES = ["logistic", "log-cosh", "hinge"]
+LOSSES = [Logistic(), LogCosh(0.5), HuberHinge(0.5), Poisson(5.0)]
+NAMES = ["logistic", "log-cosh", "hinge", "poisson"]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)

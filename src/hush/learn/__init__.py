@@ -2,6 +2,7 @@
 
 from hush.learn.aggregate import BlockMean, SubsampleAggregate
 from hush.learn.classifier import HuberSVM, LogisticRegression
+from hush.learn.counts import PoissonRegression
 from hush.learn.linear import LinearRegression
 from hush.learn.moments import Moments
 from hush.learn.objective import ObjectivePerturbation
@@ -15,6 +16,7 @@ __all__ = [
     "LogisticRegression",
     "Moments",
     "ObjectivePerturbation",
+    "PoissonRegression",
     "SelectModel",
     "SubsampleAggregate",
 ]

@@ -185,3 +185,51 @@ class HuberHinge(Loss):
         width = Decimal(self.width)
         ramp = (1 - y * z + width) / (2 * width)
         return -y * min(max(ramp, Decimal(0)), Decimal(1))
+
+
+@final
+@dataclass(frozen=True)
+class Poisson(Loss):
+    """exp(z) - yz for counts y in [0, top]; a straight line where exp(z) > top.
+
+    Example:
+        >>> Poisson(top=20.0).slope(np.array([0.0, 99.0]), np.array([3.0, 3.0]))
+        array([-2., 17.])
+    """
+
+    top: float
+
+    def __post_init__(self) -> None:
+        checks.real("top", self.top, at_least=1, at_most=1e9)
+
+    @property
+    def slope_bound(self) -> float:
+        """The largest count, or the largest rate."""
+        return self.top
+
+    @property
+    def curvature_bound(self) -> float:
+        """The largest rate, where the line begins."""
+        return self.top
+
+    def rate(self, z: Floats) -> Floats:
+        """Return the expected count, at most `top`."""
+        return np.asarray(np.minimum(np.exp(np.minimum(z, 30.0)), self.top))
+
+    def value(self, z: Floats, y: Floats) -> Floats:
+        """Return the loss of each row."""
+        return self.rate(z) + self.top * np.maximum(z - math.log(self.top), 0.0) - y * z
+
+    def slope(self, z: Floats, y: Floats) -> Floats:
+        """Return rate - y."""
+        return self.rate(z) - y
+
+    def curvature(self, z: Floats, y: Floats) -> Floats:
+        """Return the rate below the line and 0 on it."""
+        rate = self.rate(z)
+        return np.where(rate < self.top, rate, 0.0)
+
+    def precise_slope(self, z: Decimal, y: Decimal) -> Decimal:
+        """Return rate - y."""
+        rate = min(z, Decimal(30)).exp()
+        return min(rate, Decimal(self.top)) - y

@@ -92,3 +92,25 @@ class Response(Targets):
         y = np.where(np.isnan(y), self.middle, np.clip(y, *self.bounds))
         scaled = np.clip((y - self.middle) / self.half, -1, 1)
         return scaled, np.zeros(len(y), dtype=np.bool_)
+
+
+@final
+@dataclass(frozen=True)
+class Counts(Targets):
+    """Counts clipped to [0, top]; NaN is 0.
+
+    Example:
+        >>> Counts(top=20.0).map([3, 99, float("nan")])[0]
+        array([ 3., 20.,  0.])
+    """
+
+    top: float
+
+    def __post_init__(self) -> None:
+        checks.real("top", self.top, at_least=1, at_most=1e9)
+
+    def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return counts in [0, top]; every row has one."""
+        y = numbers(values).reshape(-1)
+        found = np.where(np.isnan(y), 0.0, np.clip(y, 0.0, self.top))
+        return found, np.zeros(len(y), dtype=np.bool_)

@@ -44,6 +44,16 @@ def test_n3_8_the_joint_sensitivity_covers_every_pair_of_rows(columns):
     assert gaussian.curve().delta_at(1.0) <= 1e-6
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 5.0])
+@pytest.mark.parametrize("columns", [1, 30])
+def test_plans_of_moments_spend_what_they_may(epsilon, columns):
+    pure = moments(columns, 100, epsilon).curve().epsilon_at(0)
+    assert 0.999 * epsilon <= pure <= epsilon
+    gaussian = moments(columns, 100, epsilon, delta=1e-6).curve()
+    assert gaussian.delta_at(epsilon) <= 1e-6
+    assert gaussian.delta_at(0.99 * epsilon) > 1e-6
+
+
 def test_the_sums_are_exact():
     rng = np.random.default_rng(0)
     x, y = rng.uniform(-1.2, 1.2, (500, 2)), rng.uniform(-1, 1, 500)

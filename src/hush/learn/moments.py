@@ -64,9 +64,9 @@ class Moments(Mechanism):
                 epsilon, 2, dimension=_count(width), norm=math.inf
             )
         else:
-            # Rounding to a lattice of 2^-40 std is covered by the same factor.
+            # √k + 1 steps of 2^-40 std for rounding: within this factor for ε >= 1e-4.
             inner = Gaussian.for_epsilon(
-                epsilon, _distance(width) * (1 + 2.0**-30), delta=delta
+                epsilon, _distance(width) * (1 + 2.0**-16), delta=delta
             )
         return cls(rows, targets, size, inner)
 

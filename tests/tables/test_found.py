@@ -58,14 +58,16 @@ def test_a_person_is_in_no_more_groups_than_they_may(engine):
     rows = [(1, f"k{i}", 1.0) for i in range(40)] + [(2, "k1", 1.0), (3, "k2", 1.0)]
     who, key, x = map(list, zip(*rows, strict=True))
     data = opened(engine.table({"who": who, "k": key, "x": x}), rows=100)
-    query = data.group_by("k", keys="private", most=5).agg(n=hush.count())
+    query = data.group_by("k", keys="private", most=5).agg(
+        n=hush.count(), s=hush.sum("x", bounds=(0, 1))
+    )
     kept = fetch(query.view.table).to_pylist()
     mine = {row["k"] for row in kept if row["who"] == 1}
     assert len(mine) == 5
     assert [row["k"] for row in kept if row["who"] == 2] == ["k1"]
     assert set(query.view.table.columns) == {"who", "k", "x"}
     ballots = query.groups.parts(query.limit)[0].exact(
-        Fetched(query.view, (), query.readings), ()
+        Fetched(query.view, query._terms, query.readings), ()
     )
     voted = {
         key for key, votes in zip(ballots.keys, ballots.votes, strict=True) if votes

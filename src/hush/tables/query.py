@@ -16,7 +16,7 @@ from hush.noise import SECURE, Source
 from hush.tables.aggregate import Aggregate
 from hush.tables.answer import Answer
 from hush.tables.groups import Groups
-from hush.tables.part import Key, Limit, Part, distinct, norm_of
+from hush.tables.part import Additive, Key, Limit, Part, distinct, norm_of
 from hush.tables.planned import Planned, smallest
 from hush.tables.reading import Fetched, Reading, Sums, Term, View
 from hush.tables.share import Demand, divide
@@ -159,8 +159,13 @@ class Query:
     def view(self) -> View:
         """The rows the query is about."""
         data = self.dataset
-        table = self.groups.rows(data.table, data.unit)
         keys = self.groups.keys
+        # How many found groups a person is in matters only where sums are rounded
+        # group by group; counts and ranks are bounded over all groups by their weight.
+        rounded = any(isinstance(p, Additive) and p.coarse > 1 for p in self.parts)
+        table = data.table
+        if keys is not None or rounded:
+            table = self.groups.rows(table, data.unit)
         # Keys found in the data are capped by what a person keeps of them.
         groups = None if keys is None else data.groups
         return View(table, data.table, data.unit, data.rows, self.by, keys, groups)

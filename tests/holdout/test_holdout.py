@@ -204,7 +204,8 @@ def test_an_answer_stays_in_its_range():
 
 
 def test_frames_and_lists_work():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame({"x": features()[:, 0]})
     series = pandas.Series(LABELS, index=np.arange(2000) + 5)
     holdout = Holdout((frame, series), queries=20, source=SECURE)

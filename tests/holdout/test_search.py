@@ -5,16 +5,15 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn import datasets
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from hush.errors import BudgetExceeded, InvalidArgument
 from hush.holdout import Holdout, one_fit
 from hush.noise import Seeded, permutation
-
-datasets = pytest.importorskip("sklearn.datasets")
-from sklearn.base import clone  # noqa: E402
-from sklearn.model_selection import GridSearchCV, ParameterGrid  # noqa: E402
-from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
-from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 GRID = {
     "max_depth": list(range(1, 21)),

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import special
 
 from hush import checks
 from hush.privacy.curve import Bracket, Curve, Direction
-from hush.privacy.rounding import Floats, down, up
+from hush.privacy.rounding import Floats, down, total_up, up
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
@@ -69,7 +70,7 @@ class GDP(Curve):
     def __post_init__(self) -> None:
         value = checks.real("mu", self.mu, at_least=0, infinite=True)
         object.__setattr__(self, "mu", value)
-        object.__setattr__(self, "rho", value * value / 2)
+        object.__setattr__(self, "rho", self._renyi(1.0))
 
     def __repr__(self) -> str:
         return f"GDP(mu={self.mu!r})"
@@ -111,10 +112,16 @@ class GDP(Curve):
         return float(up(special.ndtr(-z - self.mu), 64 + 8 * z * z))
 
     def _renyi(self, order: float) -> float:
-        return order * self.rho if self.mu > 0 else 0.0
+        if self.mu == 0 or math.isinf(max(self.mu, order)):
+            return self.mu and math.inf
+        try:
+            return total_up([Fraction(order) * Fraction(self.mu) ** 2 / 2])
+        except OverflowError:
+            return math.inf
 
     def _renyi_lower(self, order: float) -> float:
-        return self._renyi(order)
+        found = self._renyi(order)
+        return found if math.isinf(found) else float(down(found, 1))
 
     def components(self) -> "tuple[Components, Components]":
         """Return the Gaussian loss N(μ²/2, μ²)."""

@@ -67,6 +67,17 @@ def test_for_epsilon_never_promises_more_than_it_keeps(epsilon, distance):
         assert each.curve(distance).epsilon_at(0.0) <= epsilon * (1 + 2.0**-48)
 
 
+@pytest.mark.parametrize("scale", [1e3, 7e6, 1e9, 1e12, 3e14, 1e16])
+def test_a_staircase_of_small_loss_is_not_forgotten_by_floats(scale):
+    # Before: ε was understated by 3e-8 at ε = 1e-9, by 8e-4 at 1e-15, and δ(0) by 1e-3
+    # at 1e-12, because chances near 1/2 were subtracted as floats.
+    curve = m.Staircase(scale=scale).curve(1)
+    assert Fraction(curve.epsilon_at(0.0)) >= 1 / Fraction(scale)
+    assert curve.epsilon_at(0.0) <= 1 / scale * (1 + 1e-12)
+    with mpmath.workdps(60):  # steps of width 1 are randomized response
+        assert curve.delta_at(0.0) >= mpmath.tanh(1 / (2 * mpmath.mpf(scale)))
+
+
 def test_gaussian_noise_keeps_its_target_at_the_edges():
     for epsilon, delta in ((1e-6, 1e-12), (1e-3, 1e-300), (50.0, 1e-9), (1.0, 0.5)):
         noise = m.Gaussian.for_epsilon(epsilon, delta=delta)

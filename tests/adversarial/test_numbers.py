@@ -78,6 +78,12 @@ def test_a_staircase_of_small_loss_is_not_forgotten_by_floats(scale):
         assert curve.delta_at(0.0) >= mpmath.tanh(1 / (2 * mpmath.mpf(scale)))
 
 
+def test_a_staircase_of_huge_loss_is_not_cut_at_700():
+    for epsilon in (600, 699, 701, 5000):  # before: 700 was claimed for 5000
+        claimed = m.Staircase(scale=Fraction(1, epsilon)).curve(1).epsilon_at(0.0)
+        assert claimed >= epsilon
+
+
 def test_gaussian_noise_keeps_its_target_at_the_edges():
     for epsilon, delta in ((1e-6, 1e-12), (1e-3, 1e-300), (50.0, 1e-9), (1.0, 0.5)):
         noise = m.Gaussian.for_epsilon(epsilon, delta=delta)

@@ -21,7 +21,7 @@ from hush.privacy.pure import Pure
 def _exp_below(epsilon: Fraction) -> Fraction:
     """Return a number just below e^-ε, to about 2^-52 of min(ε, e^-ε)."""
     if epsilon > 2**-8:
-        near = Fraction(math.exp(-min(float(epsilon), 700.0)))
+        near = Fraction(math.exp(-float(epsilon)))
         return near * (1 - Fraction(2 + math.ceil(epsilon), 2**52))
     # The series alternates: it lies below after a negative term.
     return sum((-epsilon) ** k / math.factorial(k) for k in range(8)) + Fraction(0)
@@ -86,7 +86,7 @@ class Staircase(Mechanism):
         steps = math.ceil(d / self._grid.step)
         if steps == 0:
             return Pure(epsilon=0.0)
-        if steps > law.width:
+        if steps > law.width or law.epsilon > 700:  # e^-700: floats end here
             return Pure(epsilon=at_least(-(-steps // law.width) * law.epsilon))
         # Losses are -ε, 0 or ε, so the distance P(-s/2 <= X < s/2) fixes the pair, and
         # it grows with the shift s.

@@ -1,6 +1,6 @@
 """A private training run, and the audit that tries to refute it.
 
-DP-SGD clips each person's gradient, adds noise to the sum, and counts what the whole run
+DP-SGD clips each person's gradient, adds noise to the sum, and counts what a whole run
 costs. Whether the code keeps what it claims can be tried out: put many canaries, each
 by its own coin, into the training data, train once, and guess the coins from it.
 Somebody who can guess too many has refuted the claim. An honest run survives; a run

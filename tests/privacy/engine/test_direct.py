@@ -72,9 +72,12 @@ def sound(case, direction, fine=1):
     near = 0.0 if direction == "remove" else 5e-13 * top / max(top - upper, 1e-300)
     slack = 1e-9 + near
     truth = inversion.log_delta(std, rate, direction, times, ends) if fine > 1 else None
-    if truth is None:  # losses too spiky for a transform: eight digits
-        slack = 2e-8 + near
-        truth = repeated.log_delta(std, rate, direction, times, ends, fine)
+    if truth is None:  # losses too spiky for a transform
+        rough, truth = (
+            repeated.log_delta(std, rate, direction, times, ends, k)
+            for k in (max(fine // 2, 1), fine)
+        )
+        slack = 2e-8 + near + max(abs(a - b) for a, b in zip(rough, truth, strict=True))
     log_target = math.log(delta)
     return truth[0] >= log_target - slack and truth[1] <= log_target + slack
 
@@ -105,7 +108,7 @@ def test_many_pairs_of_steps_against_quadrature(direction):
 @pytest.mark.parametrize("direction", ["add", "remove"])
 @pytest.mark.parametrize("case", list(draw(22, 12, 5)))
 def test_few_steps_against_inversion_or_repeated_quadrature(case, direction):
-    assert sound(case, direction, fine=3)
+    assert sound(case, direction, fine=4)
 
 
 def compare(cases, direction):
@@ -133,7 +136,7 @@ def test_engines_meet(direction):
 @pytest.mark.slow
 @pytest.mark.parametrize("direction", ["add", "remove"])
 def test_engines_meet_on_many_cases(direction):
-    assert compare(draw(2, 150, 2000), direction) > 30
+    assert compare(draw(2, 150, 2000), direction) > 10
 
 
 @pytest.mark.slow

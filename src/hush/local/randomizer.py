@@ -43,13 +43,18 @@ class Randomizer(ABC):
         """The odds just below e^ε that decide the law, as an exact rational."""
         return odds(float(self.epsilon))
 
+    @property
+    def loss(self) -> float:
+        """The ε that one report spends: log of the largest ratio, rounded up."""
+        # log1p keeps the digits of small ε; up to 2^-50 covers both roundings.
+        log = math.log1p(float(self.ratio - 1)) * (1 + 2.0**-50)
+        return min(float(self.epsilon), log)
+
     def curve(self) -> "Curve":
         """Return the guarantee of one report when its value is replaced by another."""
         from hush.privacy.pure import Pure
 
-        # log1p keeps the digits of small ε; up to 2^-50 covers both roundings.
-        log = math.log1p(float(self.ratio - 1)) * (1 + 2.0**-50)
-        return Pure(epsilon=min(float(self.epsilon), log))
+        return Pure(epsilon=self.loss)
 
     def shuffled(self, people: int) -> "Curve":
         """Return the central guarantee of `people` reports in a random order.

@@ -218,46 +218,6 @@ def test_values_beyond_the_bounds_are_clamped():
             LaplaceMean(1.0, bounds)
 
 
-# -- vectors ------------------------------------------------------------------------
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("dimension", [1, 2, 5, 40])
-def test_vectors_are_unbiased_with_the_stated_variance(dimension):
-    mean, n = VectorMean(1.5, dimension, radius=3.0), 60_000
-    v = np.linspace(-1, 1.5, dimension)
-    v *= min(1.0, 2.5 / np.linalg.norm(v))
-    reports = mean.encode(np.tile(v, (n, 1)), source=Seeded(dimension))
-    found = mean.estimate(reports)
-    assert (np.abs(found.value - v) < 6.5 * found.std).all()
-    z = reports.rows.view("<i2").astype(float)
-    each = mean._gain * z / np.linalg.norm(z, axis=1, keepdims=True)
-    theory = mean._gain**2 / dimension - v**2
-    assert each.var(axis=0) == pytest.approx(theory, rel=0.05)
-    assert n * found.std**2 == pytest.approx(theory, rel=0.05)
-
-
-@pytest.mark.statistical
-def test_a_direction_and_its_mirror_have_the_odds():
-    # The side of a report is a bit with odds R: the whole of what it tells.
-    mean, n = VectorMean(1.0, 4), 100_000
-    v = np.array([0.5, -0.5, 0.5, 0.5])
-    z = mean.encode(np.tile(v, (n, 1)), source=Seeded(9)).rows.view("<i2").astype(int)
-    side = np.sign(2 * z @ v)
-    agree = (side > 0).sum() + (side == 0).sum() / 2
-    p = float(mean.ratio / (mean.ratio + 1))
-    assert abs(agree - n * p) < 6.2 * math.sqrt(n * p * (1 - p))
-    # Apart from its sign the direction tells nothing: moments are those of the lattice.
-    square = (z.astype(float) ** 2).mean(axis=0)
-    assert square == pytest.approx(np.full(4, 2.0**20), rel=0.03)
-
-
-def test_extreme_vectors_are_shortened():
-    mean = VectorMean(2.0, 3)
-    huge = [[1e308, 1e308, -1e308], [5e-324, 0, 0], [0, 0, 0]]
-    assert mean.valid(mean.encode(huge).rows).all()
-
-
 # -- rates --------------------------------------------------------------------------
 
 

@@ -210,7 +210,8 @@ def _secure() -> Source:
     if not FAST:
         return _System()
     source = _Secure()
-    os.register_at_fork(after_in_child=source._after_fork)
+    if hasattr(os, "register_at_fork"):  # Windows does not fork
+        os.register_at_fork(after_in_child=source._after_fork)
     return source
 
 

@@ -16,7 +16,7 @@ from hush.local.agreement import agreement
 from hush.local.coins import Bytes, Integers
 from hush.local.odds import odds
 from hush.local.oracle import Floats
-from hush.local.randomizer import count_of
+from hush.local.randomizer import array_of, count_of
 from hush.local.reports import Reports
 from hush.local.tally import Collector, Tally
 from hush.noise import Source, bernoulli, discrete_gaussian, integers
@@ -66,8 +66,11 @@ class VectorMean(Collector):
 
     def __post_init__(self) -> None:
         _ = self.ratio
-        checks.whole("dimension", self.dimension, at_least=1, at_most=1 << 20)
-        checks.real("radius", self.radius, above=0)
+        d = checks.whole("dimension", self.dimension, at_least=1, at_most=1 << 20)
+        radius = checks.real("radius", self.radius, above=0)
+        # One spelling of a number, so that equal means have equal fingerprints.
+        object.__setattr__(self, "dimension", d)
+        object.__setattr__(self, "radius", radius)
         pairs = self._enough if self.pairs is None else self.pairs
         checks.whole("pairs", pairs, at_least=1, at_most=_MOST)
         object.__setattr__(self, "pairs", int(pairs))
@@ -135,13 +138,14 @@ class VectorMean(Collector):
         return 2 * self._gain
 
     def _clean(self, values: Any) -> Floats:
-        array = np.asarray(values)
+        array = array_of(values)
         shape = array.ndim == 2 and array.shape[1] == self.dimension
         if not shape or array.dtype.kind not in "iufb":
             raise InvalidArgument(
                 f"values must be a matrix of numbers with {self.dimension} columns."
             )
-        numbers = array.astype(np.float64)
+        with np.errstate(over="ignore"):
+            numbers = array.astype(np.float64)
         if not np.isfinite(numbers).all():
             raise InvalidArgument("values must be finite. Leave such people out.")
         return numbers

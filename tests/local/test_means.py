@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from goodness import FALSE_ALARM, p_value
+from hush.audit import audit
 from hush.bounds import minimax_mean
 from hush.errors import InvalidArgument
 from hush.local import (
@@ -20,6 +21,7 @@ from hush.local import (
 from hush.local.piecewise_mean import CELLS, window
 from hush.mechanisms import Laplace
 from hush.noise import Seeded
+from hush.privacy import Pure
 
 MEANS = [
     make(epsilon, (-2.0, 6.0))
@@ -216,6 +218,30 @@ def test_values_beyond_the_bounds_are_clamped():
     for bounds in ((1, 1), (2, 1), (0, math.inf), (-1e308, 1e308)):
         with pytest.raises(InvalidArgument, match="bounds"):
             LaplaceMean(1.0, bounds)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mean", MEANS[1::3], ids=repr)
+def test_the_auditor_agrees_about_means(mean):
+    # A true claim is refuted with probability 1e-6; 0.4 is refuted at these seeds.
+    for claim, refuted in ((mean.curve(), False), (Pure(epsilon=0.4), True)):
+        source = Seeded(12)
+
+        def batch(value, count, source=source):
+            rows = mean.encode(np.full(count, value), source=source).rows
+            return np.rint(2 * decoded(mean, rows)).astype(int).tolist()
+
+        found = audit(
+            lambda value, batch=batch: batch(value, 1)[0],
+            -2.0,
+            6.0,
+            claim=claim,
+            samples=20_000,
+            level=1 - 1e-6,
+            batch=batch,
+            source=Seeded(13),
+        )
+        assert (found.epsilon_lower > claim.epsilon_at(0)) == refuted
 
 
 # -- rates --------------------------------------------------------------------------

@@ -212,6 +212,38 @@ def test_shares_of_hitters_have_honest_intervals():
     assert held >= 165
 
 
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_the_variance_of_hitters_is_that_of_the_theory():
+    # 20 shares in 4500 runs: their mean square strays by √(2/90 000) = 0.5 %, six of
+    # these are 3 %. All hitters lie eight stds above the threshold: none is missed.
+    finder, source = HeavyHitters(epsilon=6.0, bits=6, step=5), Seeded(17)
+    hot = np.sort(np.random.default_rng(1).choice(64, 20, replace=False))
+    values, total = np.repeat(hot, 200), 0.0
+    for _ in range(4500):
+        found = finder.find(finder.encode(values, source=source))
+        assert sorted(found.values.tolist()) == hot.tolist()
+        last = finder.oracles[-1]
+        n = 4000 / len(finder.lengths)
+        noise = last.share_variance(n, np.array([0.05]))[0]
+        # The last level is a random half of the people: f(1-f)/n', n' its number.
+        drawn = 0.05 * 0.95 / n * (1 - n / 4000)
+        total += float(((found.value - 0.05) ** 2).mean()) / (noise + drawn)
+    assert total / 4500 == pytest.approx(1, rel=0.03)
+
+
+def test_reports_of_hitters_add_up():
+    finder, values = HeavyHitters(epsilon=4.0, bits=24, step=8), [0xC0FFEE] * 4000
+    parts = [finder.encode(values[i::3], source=Seeded(i)) for i in range(3)]
+    whole = parts[0] + parts[1] + finder.collect([parts[2].to_bytes(), b"?"])
+    assert (len(whole), whole.rejected, whole.seeded) == (4000, 1, True)
+    assert finder.find(whole).values.tolist() == [0xC0FFEE]
+    with pytest.raises(InvalidArgument, match="must come from"):
+        _ = whole + HeavyHitters(epsilon=4.1, bits=24, step=8).encode([1])
+    with pytest.raises(TypeError):
+        _ = whole + 1
+
+
 def test_nothing_is_found_where_nothing_is_common():
     values = np.random.default_rng(2).integers(0, 2**20, 5000)
     finder = HeavyHitters(epsilon=1.0, bits=20, step=5)

@@ -261,19 +261,21 @@ def test_shares_of_hitters_have_honest_intervals():
 def test_the_variance_of_hitters_is_that_of_the_theory():
     # 20 shares in 4500 runs: their mean square strays by √(2/90 000) = 0.5 %, six of
     # these are 3 %. All hitters lie eight stds above the threshold: none is missed.
+    # At most 1 % of runs may find one more: 45 expected, six standard deviations are 40.
     finder, source = HeavyHitters(epsilon=6.0, bits=6, step=5), Seeded(17)
     hot = np.sort(np.random.default_rng(1).choice(64, 20, replace=False))
-    values, total = np.repeat(hot, 200), 0.0
+    values, total, more = np.repeat(hot, 200), 0.0, 0
+    # The last level is a random half of the people: f(1-f)/n', n' its number.
+    theory = finder.oracles[-1].share_variance(2000, np.array([0.05]))[0]
+    theory += 0.05 * 0.95 / 2000 * (1 - 2000 / 4000)
     for _ in range(4500):
         found = finder.find(finder.encode(values, source=source))
-        assert sorted(found.values.tolist()) == hot.tolist()
-        last = finder.oracles[-1]
-        n = 4000 / len(finder.lengths)
-        noise = last.share_variance(n, np.array([0.05]))[0]
-        # The last level is a random half of the people: f(1-f)/n', n' its number.
-        drawn = 0.05 * 0.95 / n * (1 - n / 4000)
-        total += float(((found.value - 0.05) ** 2).mean()) / (noise + drawn)
+        true = np.isin(found.values, hot)
+        assert true.sum() == 20
+        more += not true.all()
+        total += float(((found.value[true] - 0.05) ** 2).mean()) / theory
     assert total / 4500 == pytest.approx(1, rel=0.03)
+    assert more <= 85
 
 
 def test_reports_of_hitters_add_up():

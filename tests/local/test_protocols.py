@@ -261,7 +261,7 @@ def test_shares_of_hitters_have_honest_intervals():
 def test_the_variance_of_hitters_is_that_of_the_theory():
     # 20 shares in 4500 runs: their mean square strays by √(2/90 000) = 0.5 %, six of
     # these are 3 %. All hitters lie eight stds above the threshold: none is missed.
-    # At most 1 % of runs may find one more: 45 expected, six standard deviations are 40.
+    # At most 1 % of runs may find one more: 45 expected, and 40 for six deviations.
     finder, source = HeavyHitters(epsilon=6.0, bits=6, step=5), Seeded(17)
     hot = np.sort(np.random.default_rng(1).choice(64, 20, replace=False))
     values, total, more = np.repeat(hot, 200), 0.0, 0

@@ -101,14 +101,14 @@ FAST = [
     Pure(1e-6), Pure(50.0), Pure(1e-300), Approx(1.0, 1e-300), Approx(0.0, 0.5),
     GDP(1e-6), GDP(40.0), poisson(Pure(5.0), rate=0.5), poisson(GDP(0.1), rate=1.0),
     Profile(lambda e: max(0.0, 0.1 - 0.05 * e)), Pair.laplace(scale=1e6),
-    Tradeoff(lambda a: max(0.0, 1 - a - 0.05)), repeat(Pure(1e-4), times=10**6),
+    Tradeoff(lambda a: max(0.0, 1 - a - 0.05)),
     group(GDP(0.5), 7), group(Approx(0.5, 1e-9), 3),
 ]  # fmt: skip
 SLOW = [
     ZCDP(1e-12), ZCDP(100.0), RDP(lambda order: order * 0.01),
     poisson(GDP(1.0), rate=1e-9), compose(Pure(0.5), GDP(0.2)),
     fixed_size(GDP(1.0), batch=1, records=10**7), shuffle(Pure(1.0), people=10**5),
-    replace_one(poisson(GDP(1.0), rate=0.01)),
+    replace_one(poisson(GDP(1.0), rate=0.01)), repeat(Pure(1e-4), times=10**6),
 ]  # fmt: skip
 CURVES = [pytest.param(c, id=f"fast{i}") for i, c in enumerate(FAST)] + [
     pytest.param(c, id=f"slow{i}", marks=pytest.mark.slow) for i, c in enumerate(SLOW)

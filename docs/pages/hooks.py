@@ -1,0 +1,56 @@
+"""What `make docs` does beyond mkdocs: writes the reference and fills the menu."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "src"), str(Path(__file__).parent)]
+
+import reference  # noqa: E402  (the path above makes it importable)
+
+SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+
+
+def _title(page: Path) -> str:
+    return page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def _filled(item: Any) -> Any:
+    """Replace the two entries of the menu that are lists of what there is."""
+    if isinstance(item, list):
+        return [_filled(each) for each in item]
+    if isinstance(item, dict):
+        return {key: _filled(value) for key, value in item.items()}
+    if item == "REFERENCE":
+        return [{name: reference.path(p)} for p, name in reference.PACKAGES.items()]
+    if item == "PROOFS":
+        found = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+        rest = [each for each in found if each.stem != "index"]
+        listed = [{_title(each): f"proofs/{each.name}"} for each in rest]
+        return ["proofs/index.md", *listed]
+    return item
+
+
+def on_config(config: Any) -> Any:
+    """Fill the menu."""
+    config.nav = _filled(config.nav)
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that nobody writes by hand."""
+    for package in reference.PACKAGES:
+        made = File.generated(
+            config, reference.path(package), content=reference.page(package)
+        )
+        files.append(made)
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Show sessions as sessions, so that they are copied without their prompts."""
+    return SESSION.sub("```pycon\n", markdown)

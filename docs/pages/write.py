@@ -1,0 +1,13 @@
+"""Write every page that is made from code: `make pages`."""
+
+import concepts
+import theory
+
+PAGES = {
+    theory.DOCS / "theory.md": theory.page,
+    concepts.ROOT / "ARCHITECTURE.md": concepts.page,
+}
+
+if __name__ == "__main__":
+    for path, page in PAGES.items():
+        path.write_text(page(), encoding="utf-8")

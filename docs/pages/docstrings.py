@@ -1,8 +1,8 @@
 """Turn the docstrings of hush into Markdown: sections, examples, links to literature.
 
 A docstring is a sentence, then Guarantee, Example and Reference. The words of a section
-may begin on its own line and go on below it; an Example that stands alone on its line is
-followed by an indented session.
+may begin on its own line and go on below it; an Example that stands alone on its line
+is followed by an indented session.
 """
 
 import re
@@ -47,10 +47,10 @@ def _section(name: str, first: str, rest: list[str], keys: frozenset[str]) -> li
 
 
 def markdown(text: str, keys: frozenset[str] = frozenset()) -> str:
-    """Return the Markdown of one docstring.
+    r"""Return the Markdown of one docstring.
 
     Example:
-        >>> print(markdown("Half.\\n\\nGuarantee: it is\\nexact.\\n"))
+        >>> print(markdown("Half.\n\nGuarantee: it is\nexact.\n"))
         Half.
         <BLANKLINE>
         **Guarantee:** it is exact.

@@ -12,6 +12,8 @@ sys.path[:0] = [str(ROOT / "src"), str(Path(__file__).parent)]
 
 import reference  # noqa: E402  (the path above makes it importable)
 
+BLOCK = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"(?<!\[)`(hush(?:\.\w+)+)`(?!\])")
 SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
@@ -51,6 +53,25 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Show sessions as sessions, so that they are copied without their prompts."""
+def _linked(text: str, up: str) -> str:
+    """Turn public names into links to the reference, outside of headings."""
+
+    def link(found: re.Match[str]) -> str:
+        place = reference.place(found[1])
+        return f"[`{found[1]}`]({up}{place})" if place else found[0]
+
+    return "\n".join(
+        line if line.startswith("#") else NAME.sub(link, line)
+        for line in text.split("\n")
+    )
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Link names, and show sessions as sessions: copied without their prompts."""
+    where = page.file.src_uri
+    if not where.startswith("reference/"):
+        up = "../" * where.count("/")
+        parts = BLOCK.split(markdown)
+        parts[::2] = [_linked(each, up) for each in parts[::2]]
+        markdown = "".join(parts)
     return SESSION.sub("```pycon\n", markdown)

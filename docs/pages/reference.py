@@ -1,5 +1,6 @@
 """The reference: one page per package, with every name of its `__all__`."""
 
+import functools
 import importlib
 import inspect
 import sys
@@ -59,6 +60,17 @@ def target(package: str, name: str) -> str:
 def path(package: str) -> str:
     """Return where the page of a package lies, below docs/."""
     return f"reference/{package.replace('.', '_')}.md"
+
+
+@functools.cache
+def place(dotted: str) -> str | None:
+    """Return the page and anchor of a public name or package, if it has one."""
+    if dotted in PACKAGES:
+        return path(dotted)
+    package, _, name = dotted.rpartition(".")
+    if package in PACKAGES and name in names(package):
+        return f"{path(package)}#{dotted}"
+    return None
 
 
 def _home(value: object) -> str:

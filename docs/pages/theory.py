@@ -9,14 +9,16 @@ DOCS = Path(__file__).resolve().parent.parent
 HEAD = """\
 # Theory map
 
-Every result below is executable, but for those marked as still to come. *Symbol* is the
-public name that computes or enforces it, *test* the check that could refute it: against an independent computation (high
-precision, enumeration, quadrature) or against simulation with a stated error rate.
+Every result below is executable, but for those marked as still to come. *Symbol* is
+the public name that computes or enforces it, *test* the check that could refute it:
+against an independent computation (high precision, enumeration, quadrature) or against
+simulation with a stated error rate.
 
-The keys name results in five teaching texts: **N** are lecture notes in 14 chapters, **L**
-is a lecture on the Laplace mechanism, **Z** a text on zero-concentrated privacy, **G** a
-lecture on generalization, **C** a note on concentration of measure. Where a text slips,
-the corrected form is implemented; the corrections are [at the end](#corrections).
+The keys name results in five teaching texts: **N** are lecture notes in 14 chapters,
+**L** is a lecture on the Laplace mechanism, **Z** a text on zero-concentrated privacy,
+**G** a lecture on generalization, **C** a note on concentration of measure. Where a
+text slips, the corrected form is implemented; the corrections are
+[at the end](#corrections).
 
 {count} This page is written by `make pages`; a test compares it.
 """

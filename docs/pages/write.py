@@ -1,5 +1,10 @@
 """Write every page that is made from code: `make pages`."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
 import concepts
 import theory
 

@@ -76,9 +76,10 @@ def query(
         receipt = answer.receipt
         out.show(_table(columns), "")
         out.show(
-            f"Intervals hold at {level:.0%} each. They cover the noise, not what bounds "
-            f"and rows cut off. Protected: one {receipt.unit} with at most {about.rows} "
-            f"rows, {receipt.neighbors}.",
+            f"Protected: one {receipt.unit} with at most {about.rows} rows, "
+            f"{receipt.neighbors}.",
+            f"Intervals hold at {level:.0%} each. They cover the noise, not what "
+            "bounds and rows cut off.",
             f"Paid: {receipt}",
             f"Left: {remaining}",
         )

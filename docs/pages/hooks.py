@@ -27,6 +27,8 @@ def _filled(item: Any) -> Any:
         return [_filled(each) for each in item]
     if isinstance(item, dict):
         return {key: _filled(value) for key, value in item.items()}
+    if isinstance(item, str) and item.startswith("REST "):
+        return item  # filled in when the rest of the menu is known
     if item == "REFERENCE":
         return [{name: reference.path(p)} for p, name in reference.PACKAGES.items()]
     if item == "PROOFS":
@@ -37,9 +39,36 @@ def _filled(item: Any) -> Any:
     return item
 
 
+def _named(item: Any) -> set[str]:
+    """Return the pages that a part of the menu names."""
+    if isinstance(item, str):
+        return {item}
+    values = item if isinstance(item, list) else item.values()
+    return {page for each in values for page in _named(each)}
+
+
+def _rested(item: Any, named: set[str]) -> Any:
+    """Replace `REST folder` by the pages of that folder that nobody listed."""
+    if isinstance(item, dict):
+        return {key: _rested(value, named) for key, value in item.items()}
+    if not isinstance(item, list):
+        return item
+    found = []
+    for each in item:
+        if isinstance(each, str) and each.startswith("REST "):
+            folder = ROOT / "docs" / each.removeprefix("REST ")
+            for page in sorted(folder.glob("*.md")):
+                place = page.relative_to(ROOT / "docs").as_posix()
+                found += [] if place in named else [{_title(page): place}]
+        else:
+            found.append(_rested(each, named))
+    return found
+
+
 def on_config(config: Any) -> Any:
     """Fill the menu."""
-    config.nav = _filled(config.nav)
+    filled = _filled(config.nav)
+    config.nav = _rested(filled, _named(filled))
     return config
 
 

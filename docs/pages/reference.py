@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 
 # Packages in the order in which a reader meets them, and their names on the site.
-PACKAGES = {
+TITLES = {
     "hush": "hush",
     "hush.tables": "Tables",
     "hush.ledger": "Ledger",
@@ -19,8 +19,6 @@ PACKAGES = {
     "hush.inference": "Inference",
     "hush.local": "Local model",
     "hush.holdout": "Holdout",
-    "hush.holdout.generalization": "Generalization",
-    "hush.holdout.analysts": "Analysts",
     "hush.audit": "Audit",
     "hush.bounds": "Bounds",
     "hush.plots": "Plots",
@@ -43,6 +41,21 @@ def names(package: str) -> list[str]:
             and (inspect.isclass(value) or inspect.isfunction(value))
         ]
     return [name for name in listed if not name.startswith("__")]
+
+
+def _packages() -> dict[str, str]:
+    """Return every package with its title; modules in an `__all__` have their page."""
+    found = {}
+    for package, title in TITLES.items():
+        found[package] = title
+        module = importlib.import_module(package)
+        for name in names(package):
+            if inspect.ismodule(getattr(module, name)):
+                found[f"{package}.{name}"] = f"{title}: {name}"
+    return found
+
+
+PACKAGES = _packages()
 
 
 def target(package: str, name: str) -> str:

@@ -14,6 +14,7 @@ import reference  # noqa: E402  (the path above makes it importable)
 
 BLOCK = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"(?<!\[)`(hush(?:\.\w+)+)`(?!\])")
+PROJECT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
@@ -72,8 +73,17 @@ def on_config(config: Any) -> Any:
     return config
 
 
+def _project(name: str) -> str:
+    """Return a file of the repository's root as a page of the site."""
+    text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+    return re.sub(r"\]\(([A-Z]+)\.md\)", lambda m: f"]({m[1].lower()}.md)", text)
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that nobody writes by hand."""
+    for name in PROJECT:
+        page = _project(name)
+        files.append(File.generated(config, name.lower(), content=page))
     for package in reference.PACKAGES:
         made = File.generated(
             config, reference.path(package), content=reference.page(package)

@@ -83,6 +83,11 @@ def place(dotted: str) -> str | None:
     package, _, name = dotted.rpartition(".")
     if package in PACKAGES and name in names(package):
         return f"{path(package)}#{dotted}"
+    outer, _, owner = package.rpartition(".")
+    if outer in PACKAGES and owner in names(outer):  # a method that the class defines
+        kind = getattr(importlib.import_module(outer), owner)
+        if target(outer, owner) == package and name in vars(kind):
+            return f"{path(outer)}#{dotted}"
     return None
 
 

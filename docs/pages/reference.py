@@ -28,6 +28,12 @@ TITLES = {
 }
 
 
+# What a name says that is neither a class nor a function, and so has no docstring.
+VALUES = {
+    "hush.noise.SECURE": "The operating system's randomness; the default everywhere.",
+}
+
+
 def names(package: str) -> list[str]:
     """Return the public names of a package: its `__all__`, or what it defines."""
     module = importlib.import_module(package)
@@ -132,7 +138,7 @@ def page(package: str) -> str:
             found = target(package, name)
             if found != f"{package}.{name}":
                 parts += [f'<a id="{package}.{name}"></a>', ""]
-            parts += [f"::: {found}", ""]
+            parts += [f"::: {found}", "", VALUES.get(found, ""), ""]
     return "\n".join(parts)
 
 

@@ -167,5 +167,4 @@ class Seeded(Source):
 
 
 SECURE: Source = _Secure()
-"""The operating system's randomness, stretched by AES; the default everywhere."""
 os.register_at_fork(after_in_child=SECURE._after_fork)  # type: ignore[attr-defined]

@@ -105,9 +105,19 @@ def _linked(text: str, up: str) -> str:
     )
 
 
+def _with_all_proofs(index: str) -> str:
+    """Return the list of proofs with those added that nobody has put in a section."""
+    found = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+    missing = [p for p in found if p.stem != "index" and f"({p.name})" not in index]
+    listed = "".join(f"- [{_title(page)}]({page.name})\n" for page in missing)
+    return f"{index}\n## More\n\n{listed}" if missing else index
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Link names, and show sessions as sessions: copied without their prompts."""
     where = page.file.src_uri
+    if where == "proofs/index.md":
+        markdown = _with_all_proofs(markdown)
     if not where.startswith("reference/"):
         up = "../" * where.count("/")
         parts = BLOCK.split(markdown)

@@ -8,8 +8,9 @@ from hush.ledger import accounts, protocol
 from hush.ledger.account import Balance, readable
 from hush.ledger.entry import Kind
 from hush.ledger.plan import Plan, Spend
-from hush.ledger.request import Grids, ask, scope_of
+from hush.ledger.request import Grids, Request, ask, scope_of
 from hush.ledger.stores import Store
+from hush.ledger.stores.base import Transaction
 
 _TRIES = 8  # how often accounts may be tied anew between pricing and charging
 
@@ -48,6 +49,7 @@ class Payers:
     def forget(self) -> None:
         """Read the accounts again before the next charge."""
         self._grids = ()
+        self._relation = ""
 
     def balances(self) -> tuple[Balance, ...]:
         """Return every account that a charge would go to."""
@@ -60,52 +62,57 @@ class Payers:
             self._grids = known
         return known
 
-    def _agree(self, relation: str) -> None:
-        """Refuse neighbors other than those the accounts were charged for before.
-
-        A sum over add-remove and replace-one is a guarantee for neither of them. The
-        history is read once, before this handle's first charge.
-        """
+    def _settled(self, relation: str) -> bool:
+        """Whether this handle knows that its accounts speak of these neighbors."""
         known = self._relation  # read once: other threads may be writing it
-        if not relation or relation == known:
-            return
-        if not known:
-            others = self._store.read(lambda t: t.charged_unlike(relation))
-            paying = {name for name, _ in self._known_grids()}
-            known = next(
-                (
-                    each.content["facts"]["neighbors"]
-                    for each in others
-                    if paying & each.content["costs"].keys()
-                ),
-                relation,
-            )
-            self._relation = known
-        if relation != known:
-            raise InvalidArgument(
-                f"neighbors of this charge are {relation!r}, and "
-                f"{', '.join(map(readable, self.names))} was charged for {known!r} "
-                "before: their sum guarantees neither. Keep to one relation, or open "
-                "another ledger."
-            )
+        if relation and known and relation != known:
+            raise self._mixed(relation, known)
+        return not relation or relation == known
+
+    def _mixed(self, relation: str, known: str) -> InvalidArgument:
+        return InvalidArgument(
+            f"neighbors of this charge are {relation!r}, and "
+            f"{', '.join(map(readable, self.names))} was charged for {known!r} "
+            "before: their sum guarantees neither. Keep to one relation, or open "
+            "another ledger."
+        )
+
+    def _reserve(
+        self, t: Transaction, request: Request, key: str, kind: Kind, relation: str
+    ) -> protocol.Event:
+        """Charge and, if this handle has not yet, compare with what was charged before.
+
+        A sum over add-remove and replace-one is a guarantee for neither of them. Read
+        in the transaction that charges, so that two first charges cannot cross.
+        """
+        event = protocol.reserve(t, request, key, kind, self.lockout)
+        if not self._settled(relation):
+            paying = set(request.names)
+            for each in t.charged_unlike(relation):
+                if paying & each.content["costs"].keys():
+                    raise self._mixed(relation, each.content["facts"]["neighbors"])
+        return event
 
     def reserve(
         self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
     ) -> protocol.Event:
         """Charge every account for `plan` under `key`, or find what is on record."""
-        self._agree(str(plan.facts.get("neighbors") or ""))
+        relation = str(plan.facts.get("neighbors") or "")
         for _ in range(_TRIES):
             request = ask(plan, self.names, self._known_grids(), delta, _library())
             try:
-                opening = self._store.charge(request, key, kind, self.lockout)
-                if opening is not None:
-                    return protocol.Event(opening, None)
-                return self._store.run(
-                    lambda t, r=request: protocol.reserve(  # type: ignore[misc]
-                        t, r, key, kind, self.lockout
+                if self._settled(relation):
+                    opening = self._store.charge(request, key, kind, self.lockout)
+                    if opening is not None:
+                        return protocol.Event(opening, None)
+                event = self._store.run(
+                    lambda t, r=request: self._reserve(  # type: ignore[misc]
+                        t, r, key, kind, relation
                     ),
                     "commit-reserve",
                 )
+                self._relation = relation or self._relation
+                return event
             except protocol.Stale:
                 self.forget()
             except LedgerError as problem:

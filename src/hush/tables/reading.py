@@ -140,6 +140,11 @@ class Reading(ABC):
     def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
         """Return the fetched Arrow table in the form that parts read."""
 
+    @property
+    def answers(self) -> "tuple[Reading, ...]":
+        """The readings whose rows this relation has: itself, unless it joins others."""
+        return (self,)
+
 
 @final
 @dataclass(frozen=True)
@@ -206,15 +211,18 @@ class Sums(Reading):
         """One row per group with exact integer sums."""
         if view.sampled:
             return self._of_sample(view)
-        table = view.weighted
+        table, moments = self.moments(view.weighted)
+        return bounding.sums(table, view.by, moments)
+
+    def moments(self, table: ir.Table) -> tuple[ir.Table, tuple[Moment, ...]]:
+        """Return the table with a column for each term, and what they add up to."""
         # Worked out once per row, under a name: sums refer to it several times.
         values = {f"_v{i}": term.value(table) for i, term in enumerate(self.terms)}
         table = table.mutate(**values)
-        moments = tuple(
+        return table, tuple(
             Moment.of(f"m{i}", table[f"_v{i}"], term.grid)
             for i, term in enumerate(self.terms)
         )
-        return bounding.sums(table, view.by, moments)
 
     def _of_sample(self, view: View) -> ir.Table:
         codes = (Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
@@ -244,6 +252,7 @@ class Fetched:
         self._known: dict[Reading, Any] = {}
         # Built now, so that what cannot be asked is refused before anything is paid.
         self._built = {each: each.relation(view) for each in readings}
+        self._within = {part: each for each in readings for part in each.answers}
 
     def __repr__(self) -> str:
         return "data"
@@ -252,11 +261,13 @@ class Fetched:
         """Return what a reading found."""
         with self._lock:
             if reading not in self._known:
-                relation = self._built.get(reading)
+                asked = self._within.get(reading, reading)
+                relation = self._built.get(asked)
                 if relation is None:
-                    relation = reading.relation(self._view)
+                    relation = asked.relation(self._view)
                 rows = self._view.named(engine.fetch(relation))
-                self._known[reading] = reading.collect(rows, self._view.by)
+                for each in asked.answers:
+                    self._known[each] = each.collect(rows, self._view.by)
             return self._known[reading]
 
     def sums(self, key: Key) -> Mapping[str, Any] | None:

@@ -85,7 +85,7 @@ class View:
 
     def named(self, rows: Any) -> Any:
         """Return fetched rows with the columns of their keys."""
-        if not self.sampled or self.keys is None:
+        if "_g" not in rows.column_names or self.keys is None:
             return rows
         import pyarrow
 
@@ -220,7 +220,7 @@ class Sums(Reading):
         values = {f"_v{i}": term.value(table) for i, term in enumerate(self.terms)}
         table = table.mutate(**values)
         return table, tuple(
-            Moment.of(f"m{i}", table[f"_v{i}"], term.grid)
+            Moment.of(f"_m{i}", table[f"_v{i}"], term.grid)
             for i, term in enumerate(self.terms)
         )
 
@@ -228,7 +228,7 @@ class Sums(Reading):
         codes = (Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
         table, by = view.coded(tuple(codes))
         moments = tuple(
-            Moment(f"m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
+            Moment(f"_m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
             for i in range(len(self.terms))
         )
         return bounding.sums(table, by, moments)
@@ -277,4 +277,4 @@ class Fetched:
 
     def column(self, term: Term) -> str:
         """Return the name of a term's columns."""
-        return f"m{self._sums.terms.index(term)}"
+        return f"_m{self._sums.terms.index(term)}"

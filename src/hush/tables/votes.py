@@ -20,6 +20,8 @@ from hush.errors import InvalidArgument
 from hush.tables.bounding import UNIT
 from hush.tables.hashes import keyed, nth_smallest
 
+_OURS = ("_unit", "_keys", "_heavy", "_hash", "_list", "_cut", "_person", "_w")
+
 
 def _pairs(table: ir.Table, unit: str, by: tuple[str, ...]) -> ir.Table:
     known = table.filter(table[unit].notnull())
@@ -91,8 +93,8 @@ def checked(
     for name in (*names, *([unit] if unit else [])):
         if name not in table.columns:
             raise InvalidArgument(f"the table has no column {name!r}.")
-        if name.startswith("_"):
-            raise InvalidArgument(f"column {name!r} must not begin with an underscore.")
+        if name in _OURS:
+            raise InvalidArgument(f"column {name!r} is one of hush's own.")
     return names
 
 

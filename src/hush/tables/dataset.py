@@ -9,7 +9,7 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
-from hush.tables import derive, expression, join, names, select
+from hush.tables import deferred, derive, expression, join, names, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
 from hush.tables.bounding import only
@@ -56,13 +56,18 @@ class Dataset:
         """What is left, in the budget's own notion and in the others."""
         return self.ledger.remaining()
 
-    def where(self, condition: str) -> "Dataset":
-        """Keep the rows that fulfil a condition; NULL does not."""
-        kept = self.table.filter(expression.truth(self.table, condition))
+    def where(self, condition: Any) -> "Dataset":
+        """Keep the rows that fulfil a condition; NULL does not.
+
+        It is SQL text, "fare > 0", or a deferred Ibis expression, `ibis._.fare > 0`.
+        """
+        text = deferred.written(self.table, condition)
+        kept = self.table.filter(expression.truth(self.table, text))
         return replace(self, table=kept)
 
-    def select(self, *, replacing: Iterable[str] = (), **columns: str) -> "Dataset":
+    def select(self, *, replacing: Iterable[str] = (), **columns: Any) -> "Dataset":
         """Add derived columns, as in speed="distance / hours"; the others stay."""
+        columns = {n: deferred.written(self.table, c) for n, c in columns.items()}
         table = derive.derived(self.table, columns, unit=self.unit, replacing=replacing)
         return replace(self, table=table)
 

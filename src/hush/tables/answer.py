@@ -110,7 +110,12 @@ class Answer:
 
     def to_dict(self, level: float | None = None) -> dict[str, list[Any]]:
         """Return plain columns; with a `level`, interval ends beside each value."""
-        return {name: list(values) for name, values in self._columns(level).items()}
+        return {
+            name: np.asarray(values, dtype=object).tolist()
+            if isinstance(values, np.ndarray)
+            else list(values)
+            for name, values in self._columns(level).items()
+        }
 
     def to_arrow(self, level: float | None = None) -> Any:
         """Return an Arrow table."""

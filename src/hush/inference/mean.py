@@ -139,12 +139,16 @@ def mean_from_totals(
     bounds: Bounds,
     variance: float | None = None,
     bias: float = 0.0,
+    units: tuple[float, float] = (1.0, 1.0),
+    most: float = 1.0,
     level: float = 0.95,
 ) -> Ratio:
     """Return the population mean behind a noisy sum and a noisy count.
 
     The sum is of (x - middle)/half, as `hush.mechanisms.mean` adds it up: each value in
     [-1, 1]. `variance` is of the values themselves; left out, the largest possible.
+    `units` are what a step of the noise of either is worth, where the mechanisms added
+    whole numbers to whole multiples; `most` is what one person may weigh in the count.
 
     Guarantee: a Fieller set, so a count that may be near zero gives all of `bounds`.
 
@@ -168,9 +172,14 @@ def mean_from_totals(
     unit = max(1 - ratio**2, 0.0)
     if variance is not None:
         unit = checks.real("variance", variance, at_least=0) / half**2
-    first = Additive.of(mechanism, total)
-    second = Additive.of(count_mechanism, count)
-    sampling = math.sqrt(people * unit)
+    first, second = (
+        Additive.of(each, round(value / step) if step != 1 else value).scaled(step)
+        for each, value, step in (
+            (mechanism, total, units[0]),
+            (count_mechanism, count, units[1]),
+        )
+    )
+    sampling = math.sqrt(people * unit * checks.real("most", most, above=0))
     std = math.sqrt(sampling**2 + first.std**2 + (ratio * second.std) ** 2)
     return Ratio(
         lower + half * (1 + ratio),

@@ -8,7 +8,7 @@ from scipy import stats
 import hush
 from goodness import FALSE_ALARM
 
-GROUPS = 300
+GROUPS = 200
 
 
 def population(rng, people, kind):
@@ -36,7 +36,9 @@ def released(frame, epsilon):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["two-point", "uniform"])
-@pytest.mark.parametrize("people", [20, 200])
+@pytest.mark.parametrize(
+    "people", [20, pytest.param(200, marks=pytest.mark.slow, id="200")]
+)
 def test_population_intervals_cover(kind, people):
     frame = population(np.random.default_rng(people), people, kind)
     answer = released(frame, 20.0)

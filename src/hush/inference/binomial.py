@@ -77,6 +77,8 @@ def solve(n: int, score: Score, wanted: float) -> float:
         if math.isfinite(probit) and slope > 0:
             density = math.exp(-probit * probit / 2) / math.sqrt(2 * math.pi)
             move = odds - (probit - goal) * density / slope
+        if abs(move - odds) < 1e-8:  # before the bracket, whose end this may be
+            return float(special.expit(move))
         fresh = move if low < move < high else (low + high) / 2
         if abs(fresh - odds) < 1e-8 or high - low < 1e-12:
             return float(special.expit(fresh))

@@ -15,7 +15,7 @@ from hush.inference.binomial import weights
 from hush.inference.interval import Interval
 from hush.mechanisms.mechanism import Mechanism
 
-_NODES = 24  # values that the noise of the number of people is summed up in
+_NODES = 25  # values for the noise of the number of people; the middle one is 0
 
 
 @final
@@ -61,7 +61,7 @@ class NoisyShare(Interval):
         return self._theta(miss), self._theta(1 - miss)
 
     def _theta(self, wanted: float) -> float:
-        """Return the theta with this p-value against larger ones, 0 or 1 at the ends."""
+        """Return the theta with this p-value against larger ones; 0 or 1 at ends."""
         tiny = 1e-9 / self.guess
         if self.upper(tiny) >= wanted:
             return 0.0

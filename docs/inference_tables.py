@@ -9,6 +9,7 @@ import functools
 import itertools
 import math
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -38,8 +39,23 @@ def drawn(*setting: object) -> tuple[np.random.Generator, Seeded]:
 
 @functools.lru_cache(maxsize=16)
 def samples(n: int, kind: str, runs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances of samples of n values."""
+    """Return means and variances of samples of n values.
+
+    Large samples are of the law rounded to 2 000 values, by how often each occurs.
+    """
     rng, _ = drawn("samples", n, kind)
+    if n >= 10_000:
+        from scipy.stats import beta
+
+        edges = np.linspace(0, 1, 2_001)
+        values, chances = (
+            (edges[1:] + edges[:-1]) / 2,
+            np.diff(beta.cdf(edges, *BETAS[kind])),
+        )
+        moments = np.stack([values, values**2], axis=1)
+        found = np.array([rng.multinomial(n, chances) @ moments for _ in range(runs)])
+        means = found[:, 0] / n
+        return means, (found[:, 1] - n * means**2) / (n - 1)
     draw = functools.partial(rng.beta, *BETAS[kind])
     if kind == "uniform":
         draw = rng.random
@@ -421,13 +437,13 @@ TABLES: list[tuple[str, str, Callable[..., tuple[float, float]], list[tuple]]] =
         "Coverage: share of a noisy number of people",
         "| n | ε | θ | naive | hush |",
         ratios,
-        list(itertools.product(SIZES, EPSILONS, (0.02, 0.5))),
+        list(itertools.product((50, 1_000), EPSILONS, (0.02, 0.5))),
     ),
     (
         "Coverage: expected count",
         "| expected | ε | naive | hush |",
         expected,
-        list(itertools.product(SIZES, EPSILONS)),
+        list(itertools.product((50, 1_000), EPSILONS)),
     ),
     (
         "Coverage: mean in [0, 1], Laplace noise, half of ε for the variance",
@@ -463,7 +479,12 @@ TABLES: list[tuple[str, str, Callable[..., tuple[float, float]], list[tuple]]] =
         "Coverage: difference of two groups",
         "| n each | ε | of | naive | hush |",
         differences,
-        list(itertools.product(SIZES, EPSILONS, ("shares", "rare shares", "means"))),
+        [
+            *itertools.product(
+                (50, 1_000), EPSILONS, ("shares", "rare shares", "means")
+            ),
+            *itertools.product((100_000,), EPSILONS, ("means",)),
+        ],
     ),
     (
         "Coverage: slope from noisy moments, Gaussian noise",
@@ -530,7 +551,90 @@ def lines(runs: int = RUNS, only: str = "", having: str = "") -> Iterator[str]:
         yield ""
 
 
+def speed() -> Iterator[str]:
+    """Yield processor times of one interval at n = 1 000, as Markdown."""
+    n, edges = 1_000, np.linspace(0, 1, 101)
+    fine, whole = Laplace.for_epsilon(0.5, sensitivity=1 / n), Geometric(scale=1)
+    tulap, laplace = Canonical(Pure(1.0)), Laplace(scale=2.0)
+    rng = np.random.default_rng(1)
+    counts = whole.run(rng.multinomial(n, np.full(100, 0.01)))
+
+    def mean(i: int) -> inference.NoisyInterval:
+        return inference.mean_interval(
+            0.3 + i / 1e4,
+            n=n,
+            mechanism=fine,
+            bounds=(0, 1),
+            variance=0.02 + i / 1e5,
+            variance_mechanism=fine,
+        )
+
+    def part(i: int) -> inference.Proportion:
+        return inference.proportion_interval(200 + i, n=n, mechanism=whole)
+
+    pairs = [(mean(i), mean(i + 1)) for i in range(100)]
+    shares = [(part(i), part(i + 1)) for i in range(100)]
+    kinds: dict[str, Callable[[int], object]] = {
+        "proportion": lambda i: tuple(
+            inference.proportion_interval(200 + i, n=n, mechanism=tulap)
+        ),
+        "cell of a histogram": lambda i: tuple(part(i)),
+        "share of a noisy number": lambda i: tuple(
+            inference.proportion_from_counts(
+                200 + i, n, mechanism=whole, people_mechanism=whole
+            )
+        ),
+        "expected count": lambda i: tuple(
+            inference.total_interval(n + i, mechanism=whole)
+        ),
+        "mean": lambda i: tuple(mean(i)),
+        "mean from totals": lambda i: tuple(
+            inference.mean_from_totals(
+                -93.0 + i,
+                1_000.0,
+                mechanism=laplace,
+                count_mechanism=laplace,
+                bounds=(0, 1),
+            )
+        ),
+        "variance": lambda i: tuple(
+            inference.variance_interval(0.08 + i / 1e4, n=n, mechanism=fine)
+        ),
+        "quantile": lambda i: tuple(
+            inference.quantile_interval(
+                counts, edges, at=0.3 + i / 1e3, n=n, mechanism=whole
+            )
+        ),
+        "difference of shares": lambda i: tuple(
+            inference.difference_interval(*shares[i])
+        ),
+        "difference of means": lambda i: tuple(
+            inference.difference_interval(*pairs[i])
+        ),
+        "slopes": lambda i: tuple(
+            inference.regression_interval(
+                [[1000.0, i], [i, 300]],
+                [2000.0, 150],
+                4500.0,
+                n=n,
+                gram_std=1.0,
+                moment_std=1.0,
+            )
+        ),
+    }
+    yield "| interval | ms |\n|---|---|"
+    for name, build in kinds.items():
+        build(0)
+        start = time.process_time()
+        for i in range(100):
+            build(i)
+        yield f"| {name} | {(time.process_time() - start) * 10:.2f} |"
+
+
 if __name__ == "__main__":
     given = sys.argv[1:]
+    if given == ["speed"]:
+        print("\n".join(speed()))
+        sys.exit()
     for line in lines(int(given[0]) if given else RUNS, *given[1:]):
         print(line, flush=True)

@@ -16,7 +16,7 @@ RANKS = {
 }
 RANK = {name: rank for rank, names in RANKS.items() for name in names}
 
-# Conveniences that delegate upwards (or to inference, for populations), lazily, inside a
+# Conveniences that delegate upwards, or for populations to inference, lazily, inside a
 # function: (file, imported part).
 DELEGATES = {
     ("ledger/release.py", "plots"),

@@ -52,9 +52,12 @@ def test_v4_no_value_raises():
 
 def test_v5_an_unknown_class_changes_no_domain():
     y, without = Classes((0, 1)).map(np.array([0, 1, 9]))
-    assert y.tolist() == [-1, 1, 1]
+    assert y.tolist() == [-1, 1, -1]
     assert without.tolist() == [False, False, True]
-    for names in [(0,), (0, 0), (0, 1, 2)]:
+    y, without = Classes((0, 1, 2), positive=2).map(np.array([0, 1, 2, 9]))
+    assert y.tolist() == [-1, -1, 1, -1]
+    assert without.tolist() == [False, False, False, True]
+    for names in [(0,), (0, 0), (0, 1, 0)]:
         with pytest.raises(InvalidArgument, match="two different"):
             Classes(names)
 

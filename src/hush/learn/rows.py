@@ -148,7 +148,10 @@ class Ball(Rows):
 class Box(Rows):
     """Columns clipped to [lower, upper] and moved to [-1, 1]; the constant is 1.
 
-    Guarantee: every entry of a mapped row lies in [-1, 1].
+    Rows longer than `reach` in ℓ2 are shortened to it, before the constant is added.
+
+    Guarantee: every entry of a mapped row lies in [-1, 1], and its ℓ2 norm is at most
+    `length`.
 
     Example:
         >>> Box(lower=(0.0, 0.0), upper=(1.0, 10.0)).map([[0.5, 99.0]])
@@ -158,8 +161,10 @@ class Box(Rows):
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     intercept: bool = True
+    reach: float = math.inf
 
     def __post_init__(self) -> None:
+        checks.real("reach", self.reach, above=0, infinite=True)
         if len(self.lower) != len(self.upper):
             raise InvalidArgument(
                 f"bounds must have as many lower as upper ends; got {len(self.lower)} "
@@ -170,7 +175,14 @@ class Box(Rows):
             checks.real("bounds[1] - bounds[0]", each[1] - each[0])
 
     @classmethod
-    def of(cls, bounds: Any, columns: int, *, intercept: bool) -> "Box":
+    def of(
+        cls,
+        bounds: Any,
+        columns: int,
+        *,
+        intercept: bool,
+        reach: float = math.inf,
+    ) -> "Box":
         """Return the box of (lower, upper), two numbers or two lists of them."""
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
             raise InvalidArgument(
@@ -187,7 +199,7 @@ class Box(Rows):
                 )
             full = np.broadcast_to(spread.reshape(-1), (columns,))
             ends.append(tuple(float(each) for each in full))
-        return cls(ends[0], ends[1], intercept)
+        return cls(ends[0], ends[1], intercept, reach)
 
     @property
     def noise_norm(self) -> float:
@@ -200,7 +212,7 @@ class Box(Rows):
 
     def length(self, columns: int) -> float:
         """Return the bound in ℓ2."""
-        return math.sqrt(columns + self.intercept) * _SLACK
+        return math.sqrt(min(columns, self.reach**2) + self.intercept) * _SLACK
 
     @property
     def _middle(self) -> Floats:
@@ -222,6 +234,9 @@ class Box(Rows):
             # A column without width says nothing, whatever it holds: it is zero.
             rows /= np.where(half > 0, half, np.inf)
             np.clip(rows, -1, 1, out=rows)
+            if self.reach < math.sqrt(len(half)):
+                long = np.sqrt(np.sum(rows * rows, axis=1, keepdims=True)) / self.reach
+                rows /= np.maximum(long, 1.0)
         return self._finish(rows, bad, 1.0)
 
     def unmap(self, theta: Floats) -> tuple[Floats, float]:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".bench" / "peers-mechanisms"
 PEERS = ["opendp==0.16.0", "diffprivlib==0.6.6", "scikit-learn<1.7"]
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
-SPLITS = 20
+SPLITS = 200
 
 
 def classification():

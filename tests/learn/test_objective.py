@@ -261,6 +261,16 @@ def test_answers_lie_on_a_lattice_that_data_cannot_move():
         assert answer[0] / step == round(answer[0] / step)
 
 
+def test_a_large_epsilon_leaves_an_exact_answer():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (400, 1))
+    y = (rng.uniform(size=400) < special.expit(2 * x[:, 0])).astype(int)
+    m = line(1.0, 900.0, size=400)
+    runs = [m.run((x, y), source=Seeded(i))[0] for i in range(20)]
+    assert np.std(runs) < 1e-3
+    assert m.curve().epsilon_at(0) <= 900
+
+
 def test_what_has_no_guarantee_is_refused():
     m = line(1.0, 1.0, size=4, delta=1e-6)
     with pytest.raises(NoBound, match="one row"):

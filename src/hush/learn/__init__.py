@@ -1,6 +1,6 @@
 """Learning: private models with the scikit-learn interface."""
 
-from hush.learn.aggregate import BlockMean, SubsampleAggregate
+from hush.learn.aggregate import BlockMean, SubsampleAggregate, progress_bar
 from hush.learn.classifier import HuberSVM, LogisticRegression
 from hush.learn.counts import PoissonRegression
 from hush.learn.gradient import LeastSquaresGradient
@@ -28,4 +28,5 @@ __all__ = [
     "QuantileRegression",
     "SelectModel",
     "SubsampleAggregate",
+    "progress_bar",
 ]

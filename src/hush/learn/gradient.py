@@ -107,8 +107,11 @@ class LeastSquaresGradient(Mechanism):
     @property
     def error(self) -> Excess:
         """A bound on the norm of the gradient at an answer that is not given up."""
-        steep = self.size * self.move / 2 + self.penalty * self.radius
-        return Excess(self.dimension, self.perturbation.scale, 2 * steep)
+        long = longest(self.perturbation.norm, self.dimension)
+        ridge = self.penalty * self.radius
+        bend = 2 * (self.size * self.radius * long + ridge)
+        most = self.size * self.move / 2 + ridge
+        return Excess(self.dimension, self.perturbation.scale, bend, most)
 
     @classmethod
     def plan(

@@ -1,11 +1,13 @@
 """What every learner shares: plan from public numbers, charge, then read the data."""
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hush.errors import InvalidArgument
@@ -49,8 +51,14 @@ class Model(ABC, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        given = y.shape if hasattr(y, "shape") else np.shape(y)
-        if tuple(given) not in ((size,), (size, 1)):
+        given = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+        if tuple(given) == (size, 1):
+            warnings.warn(
+                "y is a column; a flat array was expected: y.ravel().",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+        elif tuple(given) != (size,):
             raise InvalidArgument(
                 f"y must hold one target per row ({size}); got shape {tuple(given)}."
             )

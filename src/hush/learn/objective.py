@@ -196,7 +196,8 @@ class ObjectivePerturbation(Mechanism):
         usable = epsilon * (1 - _COVER)
         length = public["rows"].length(public["columns"])
         sharp = _sharpness(public["loss"], length)
-        least = sharp / math.expm1(min((1 - split) * usable, 700)) * _UP
+        # Less than a thousandth would leave the solver's tolerance too large to hide.
+        least = sharp / math.expm1(min((1 - split) * usable, 7)) * _UP
         public["penalty"] = max(penalty, least)
         own = usable - math.log1p(sharp / public["penalty"]) * _UP**3
 

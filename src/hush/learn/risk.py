@@ -30,6 +30,11 @@ class Risk(ABC):
     def spread(self, radius: float) -> float:
         """Return a bound on the largest loss minus the least."""
 
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """The Lipschitz constant of the slope, infinite if it has none."""
+
     @abstractmethod
     def value(self, z: Floats, y: Floats) -> Floats:
         """Return the loss of each row, within 16 units of 2^-53·(spread + 1)."""
@@ -52,6 +57,11 @@ class LogisticRisk(Risk):
         >>> round(LogisticRisk().steepest(2.0), 3)
         0.881
     """
+
+    @property
+    def curvature(self) -> float:
+        """A quarter."""
+        return 0.25
 
     def steepest(self, radius: float) -> float:
         """1/(1 + exp(-radius)), on the wrong side."""
@@ -83,6 +93,11 @@ class SquareRisk(Risk):
         >>> SquareRisk().spread(1.0)
         2.0
     """
+
+    @property
+    def curvature(self) -> float:
+        """One."""
+        return 1.0
 
     def steepest(self, radius: float) -> float:
         """1 + radius, the largest residual."""
@@ -123,6 +138,11 @@ class Pinball(Risk):
     @property
     def _steep(self) -> float:
         return max(self.quantile, 1 - self.quantile)
+
+    @property
+    def curvature(self) -> float:
+        """None: the slope jumps."""
+        return math.inf
 
     def steepest(self, radius: float) -> float:
         """The larger of the two slopes, at any radius."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hush import checks
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument
 
 Floats = NDArray[np.float64]
 # Norms and quotients are computed in floats; this covers their rounding.
@@ -25,12 +25,22 @@ _SLACK = 1 + 2.0**-40
 def shape(features: Any) -> tuple[int, int]:
     """Return the public shape of the features; their values are not looked at."""
     if sparse.issparse(features):
-        raise Unsupported("X must be dense: pass X.toarray().")
-    found = features.shape if hasattr(features, "shape") else np.shape(features)
-    if len(found) != 2 or found[0] < 1 or found[1] < 1:
+        raise InvalidArgument("X is sparse, which is not supported: pass X.toarray().")
+    if getattr(getattr(features, "dtype", None), "kind", "") == "c":
+        raise InvalidArgument("Complex data not supported: X must hold real numbers.")
+    plain = isinstance(features, (list, tuple))
+    table = np.empty(np.shape(features), dtype=np.bool_) if plain else features
+    found = tuple(table.shape if hasattr(table, "shape") else np.asarray(table).shape)
+    if len(found) != 2:
         raise InvalidArgument(
-            f"X must have two dimensions, rows and columns, and be no empty table; got "
-            f"shape {tuple(found)}. Use X.reshape(-1, 1) for one column."
+            f"X must have two dimensions, rows and columns; got shape {found}. Reshape "
+            "your data with X.reshape(-1, 1) if it has one column."
+        )
+    if found[0] < 1 or found[1] < 1:
+        empty = "sample(s)" if found[0] < 1 else "feature(s)"
+        raise InvalidArgument(
+            f"X must be no empty table; got 0 {empty} (shape={found}) while a minimum "
+            "of 1 is required."
         )
     return int(found[0]), int(found[1])
 

@@ -36,6 +36,10 @@ _ROWS = 1 << 22
 class Excess:
     """How much the potential of the answer exceeds its least value on the set.
 
+    Halfway to the best point at least half of `slack` is left, and so on: that is how
+    much of the set is good. Where slopes jump it is infinite, and `most` is all that is
+    known.
+
     Guarantee: `quantile(p)` bounds it with probability p, for the density that the
     lattice stands for; for a gradient, if the minimum of the risk lies in the set.
 
@@ -44,14 +48,15 @@ class Excess:
 
     dimension: int
     scale: float
-    reach: float  # the largest difference of two potentials
+    slack: float  # of a potential, along the set
+    most: float  # that potentials can differ
 
     def quantile(self, p: float) -> float:
         """Return a bound that holds with probability `p`."""
         checks.real("p", p, above=0, below=1)
         d = self.dimension
-        volume = d * (1 + math.log(max(self.reach / (d * self.scale), 1.0)))
-        return min(self.scale * (volume - math.log1p(-p)), self.reach)
+        volume = d * (1 + math.log(max(self.slack / (d * self.scale), 1.0)))
+        return min(self.scale * (volume - math.log1p(-p)), self.most)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return (0, t), which holds the excess with probability `level`."""
@@ -192,9 +197,10 @@ class KNormGradient(Sampled):
     @property
     def error(self) -> Excess:
         """A bound on the norm of the gradient at the answer."""
-        steep = self.size * self.risk.steepest(self.radius)
-        reach = steep * longest(self.norm, self.dimension) + self.penalty * self.radius
-        return Excess(self.dimension, self.scale, 2 * reach)
+        long, ridge = longest(self.norm, self.dimension), self.penalty * self.radius
+        bend = 2 * (self.size * self.risk.curvature * self.radius * long + ridge)
+        most = self.size * self.risk.steepest(self.radius) * long + ridge
+        return Excess(self.dimension, self.scale, bend, most)
 
 
 @final
@@ -240,7 +246,7 @@ class ExponentialRisk(Sampled):
     def error(self) -> Excess:
         """A bound on the risk of the answer above the least."""
         reach = self.size * self.move + self.penalty * self.radius**2 / 2
-        return Excess(self.dimension, self.scale, reach)
+        return Excess(self.dimension, self.scale, reach, reach)
 
 
 def longest(norm: float, dimension: int) -> float:

@@ -75,14 +75,18 @@ def scored(make, x, y, splits):
 
 
 def hush_scores():
-    from hush.learn import LinearRegression, LogisticRegression
+    from hush.learn import HuberSVM, LinearRegression, LogisticRegression
 
     box = {"bounds": (-1, 1)}
     lines = {"y_bounds": (-1, 1), **box}
-    logistic = {"logistic": lambda e: LogisticRegression(e, **box)}
+    logistic = {
+        "logistic": lambda e: LogisticRegression(e, **box),
+        "Huber SVM": lambda e: HuberSVM(e, **box),
+    }
     linear = {
         "log-cosh": lambda e: LinearRegression(e, **lines),
         "statistics": lambda e: LinearRegression(e, method="statistics", **lines),
+        "K-norm gradient": lambda e: LinearRegression(e, method="kng", **lines),
     }
     return table(logistic, linear)
 

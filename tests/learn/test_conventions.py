@@ -33,6 +33,9 @@ FORBIDDEN = {
     "check_estimators_nan_inf": SILENT,
     "check_supervised_y_no_nan": SILENT,
     "check_fit_idempotent": NOISE,
+    "check_supervised_y_2d": NOISE,
+    "check_classifier_data_not_an_array": NOISE,
+    "check_regressor_data_not_an_array": NOISE,
 }
 CLASSIFIERS = {
     "check_classifiers_classes": GIVEN,

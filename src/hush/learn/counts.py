@@ -70,5 +70,6 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the expected count. Rows are clipped as in `fit`."""
-        found: Floats = self.mechanism_.loss.rate(self._predictor(X))
+        z = self._predictor(X)
+        found: Floats = self.mechanism_.loss.rate(z)
         return found

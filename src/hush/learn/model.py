@@ -54,7 +54,7 @@ class Model(ABC, BaseEstimator):  # type: ignore[misc]
         given = y.shape if hasattr(y, "shape") else np.asarray(y).shape
         if tuple(given) == (size, 1):
             warnings.warn(
-                "y is a column; a flat array was expected: y.ravel().",
+                "A column-vector y was passed when a 1d array was expected: y.ravel().",
                 DataConversionWarning,
                 stacklevel=2,
             )

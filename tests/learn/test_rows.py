@@ -33,6 +33,21 @@ def test_s13_rows_stay_inside_their_bounds(rows, norm, intercept):
             assert (rule.map([row])[0] == found).all()  # no row sees another
 
 
+def test_long_rows_of_a_box_are_shortened():
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-2, 2, (500, 6))
+    box = Box.of((-1, 1), 6, intercept=True, reach=1.5)
+    mapped = box.map(rows)
+    assert np.linalg.norm(mapped[:, :-1], axis=1).max() <= 1.5 * (1 + 1e-12)
+    assert np.linalg.norm(mapped, axis=1).max() <= box.length(6)
+    assert box.length(6) == pytest.approx(math.sqrt(1.5**2 + 1))
+    wide = Box.of((-1, 1), 6, intercept=True).map(rows)
+    short = np.linalg.norm(wide[:, :-1], axis=1) <= 1.5
+    assert 0 < short.sum() < 500
+    assert (mapped[short] == wide[short]).all()
+    assert mapped[0] @ wide[0] > 0  # the direction is kept
+
+
 def test_short_rows_are_kept():
     rows = np.array([[0.3, -0.4], [0.0, 0.0]])
     mapped = Ball(1.0, intercept=False).map(rows)

@@ -5,7 +5,7 @@ from typing import final
 
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import accounts, protocol
-from hush.ledger.account import Balance
+from hush.ledger.account import Balance, readable
 from hush.ledger.entry import Kind
 from hush.ledger.plan import Plan, Spend
 from hush.ledger.request import Grids, ask, scope_of
@@ -43,6 +43,7 @@ class Payers:
         self.lockout = lockout
         self._store = store
         self._grids: Grids = ()
+        self._relation = ""  # the neighbors that past charges speak of, once known
 
     def forget(self) -> None:
         """Read the accounts again before the next charge."""
@@ -59,10 +60,40 @@ class Payers:
             self._grids = known
         return known
 
+    def _agree(self, relation: str) -> None:
+        """Refuse neighbors other than those the accounts were charged for before.
+
+        A sum over add-remove and replace-one is a guarantee for neither of them. The
+        history is read once, before this handle's first charge.
+        """
+        known = self._relation  # read once: other threads may be writing it
+        if not relation or relation == known:
+            return
+        if not known:
+            others = self._store.read(lambda t: t.charged_unlike(relation))
+            paying = {name for name, _ in self._known_grids()}
+            known = next(
+                (
+                    each.content["facts"]["neighbors"]
+                    for each in others
+                    if paying & each.content["costs"].keys()
+                ),
+                relation,
+            )
+            self._relation = known
+        if relation != known:
+            raise InvalidArgument(
+                f"neighbors of this charge are {relation!r}, and "
+                f"{', '.join(map(readable, self.names))} was charged for {known!r} "
+                "before: their sum guarantees neither. Keep to one relation, or open "
+                "another ledger."
+            )
+
     def reserve(
         self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
     ) -> protocol.Event:
         """Charge every account for `plan` under `key`, or find what is on record."""
+        self._agree(str(plan.facts.get("neighbors") or ""))
         for _ in range(_TRIES):
             request = ask(plan, self.names, self._known_grids(), delta, _library())
             try:

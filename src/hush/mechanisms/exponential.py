@@ -82,7 +82,9 @@ class Exponential(Mechanism):
         cells = 1 << checks.whole("bits", bits, at_least=1, at_most=50)
         if high == low:
             return low
-        place = (np.asarray(edges, dtype=np.float64) - low) / (high - low) * cells
+        # As for all data, NaN counts as the lower end.
+        inside = np.nan_to_num(np.asarray(edges, dtype=np.float64), nan=low)
+        place = (np.clip(inside, low, high) - low) / (high - low) * cells
         cuts = np.maximum.accumulate(np.clip(np.floor(place), 0, cells)).astype(
             np.int64
         )

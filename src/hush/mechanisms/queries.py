@@ -98,7 +98,7 @@ def _moments(
 ) -> tuple[int, list[int]]:
     """Return n and exact sums of powers of (x - middle)/half, in units of 2^-30."""
     array = records.column(data)
-    half = (upper - lower) / 2
+    half = upper / 2 - lower / 2  # the width itself may overflow
     scaled = records.clamp(array, lower, upper) - (lower + half)
     scaled = np.clip(scaled / half if half > 0 else scaled * 0, -1, 1)
     units = np.rint(np.ldexp(scaled, 30)).astype(np.int64)
@@ -173,7 +173,7 @@ def variance(
         >>> float(query([0, 0, 1, 1])), float(query.sensitivity())
         (0.25, 0.1875)
 
-    Reference: [DS09]; HAZARDS N7.
+    Reference: [DS09].
     """
     relation = Neighbors.of(neighbors)
     lower, upper = checks.interval("bounds", bounds)

@@ -214,7 +214,7 @@ class ExponentialRisk(Sampled):
     Guarantee: ε = 2·(spread + rounding)/scale for one row replaced, where the loss of
     a row varies by `spread` at most.
 
-    Reference: [MT07]; [ABL20]; N7.10; docs/proofs/learn_sampling.md.
+    Reference: [MT07]; [AKRS19]; N7.10; docs/proofs/learn_sampling.md.
     """
 
     risk: Risk

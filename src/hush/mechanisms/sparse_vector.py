@@ -11,6 +11,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
+from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
@@ -108,8 +109,12 @@ class Conversation:
             raise InvalidArgument(
                 f"all hits={self._mechanism.hits} are used; start a new conversation."
             )
+        above = self._above(value)
+        self._left -= above
+        return above
+
+    @heard_turn
+    def _above(self, value: int) -> bool:
         exact = values.whole(value)
         noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
-        above = exact + int(noise) >= self._bar
-        self._left -= above
-        return bool(above)
+        return bool(exact + int(noise) >= self._bar)

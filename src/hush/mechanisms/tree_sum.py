@@ -14,6 +14,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
+from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.totals import Total
@@ -109,6 +110,7 @@ class Counter:
         self._exact = [0] * mechanism.levels  # open block of each size
         self._noisy = [0] * mechanism.levels  # its release, once it is closed
 
+    @heard_turn
     def add(self, value: int) -> int:
         """Return the noisy total after `value`."""
         if self._time == self._mechanism.horizon:

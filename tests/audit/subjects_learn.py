@@ -65,7 +65,7 @@ MODELS: dict[str, Any] = {
     "subset": (
         ("SelectModel", "BestSubset"),
         lambda e: learn.SelectModel(e, **_TARGET),
-        0.1,
+        0.01,
     ),
     "blocks": (
         ("SubsampleAggregate", "BlockMean"),
@@ -77,10 +77,19 @@ MODELS: dict[str, Any] = {
 }
 
 # Neighbors where one row moves the answer more than the usual pair does.
+_HALVES = np.array([0.7, 0.7, 0.7, 0.3, 0.3, 0.3])
 PAIRS: dict[str, Any] = {
     "blocks": (
         (np.zeros((_SIZE, 1)), np.array([0, 0, 0, 1, 1, 1])),
         (np.zeros((_SIZE, 1)), np.array([0, 0, 1, 1, 1, 1])),
+    ),
+    "poisson": (
+        (np.zeros((_SIZE, 1)), np.zeros(_SIZE)),
+        (np.append(np.zeros(_SIZE - 1), 1.0)[:, None], np.append(np.zeros(5), 3.0)),
+    ),
+    "subset": (  # a column that helps, and one that hardly does
+        (np.array([[1.0], [1], [1], [-1], [-1], [-1]]), _HALVES),
+        (np.array([[1.0], [1], [1], [-1], [-1], [1]]), _HALVES),
     ),
 }
 
@@ -105,7 +114,7 @@ def subjects() -> list[Subject]:
             lambda make=make: make(_EPSILON).plan(_SIZE, 1).curve(),
             _fitted(make),
             factor=factor,
-            samples=3_000,
+            samples=2_000,
         )
         for name, (names, make, factor) in MODELS.items()
     ]

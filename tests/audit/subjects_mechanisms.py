@@ -24,7 +24,7 @@ _FAST = (
     m.Canonical,
     m.RandomizedResponse,
 )
-_RUNS, _MANY = 6_000, 400_000
+_RUNS, _MANY = 5_000, 400_000
 
 # How much noise the twin keeps where the pair is far from the worst, so that much must
 # be missing to be seen; and where more runs are needed.

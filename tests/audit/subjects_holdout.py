@@ -66,7 +66,11 @@ def _checked(factor: float, source: Source) -> Any:
 
 def _worst(factor: float, source: Source, data: Any) -> Any:
     found = monitor(
-        lambda _: float, [data, [0, 1]], lambda _: 0.5, epsilon=1 / factor, source=source
+        lambda _: float,
+        [data, [0, 1]],
+        lambda _: 0.5,
+        epsilon=1 / factor,
+        source=source,
     )
     return [found.sample, found.flipped]  # `gap` is not private, and says so
 
@@ -87,9 +91,11 @@ def subjects() -> list[Subject]:
             "holdout, reusable",
             ("holdout.ReusableHoldout",),
             (_AT, _OVER),
-            lambda: ReusableHoldout(
-                _ZEROS, training=_ZEROS, source=Seeded(0), **_REUSABLE
-            ).curve,
+            lambda: (
+                ReusableHoldout(
+                    _ZEROS, training=_ZEROS, source=Seeded(0), **_REUSABLE
+                ).curve
+            ),
             _checked,
             factor=0.05,
             samples=2_000,

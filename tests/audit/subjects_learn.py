@@ -77,7 +77,7 @@ MODELS: dict[str, Any] = {
 }
 
 # Neighbors where one row moves the answer more than the usual pair does.
-_HALVES = np.array([0.7, 0.7, 0.7, 0.3, 0.3, 0.3])
+_HALVES = np.array([0.63, 0.63, 0.63, 0.37, 0.37, 0.37])
 PAIRS: dict[str, Any] = {
     "blocks": (
         (np.zeros((_SIZE, 1)), np.array([0, 0, 0, 1, 1, 1])),

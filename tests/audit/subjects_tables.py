@@ -15,7 +15,7 @@ from hush import tables
 from hush.noise import Source
 
 _EPSILON = 1.0
-_GROUPS = 1000  # of one release
+_GROUPS = 2000  # of one release
 _UNIT, _PAIR = (0.0, 1.0), ((0.0, 1.0), (0.0, 1.0))
 
 _FEW = [(0.0, 0.0, "a"), (0.0, 1.0, "b"), (1.0, 0.0, "a")]
@@ -113,7 +113,7 @@ def subjects() -> list[Subject]:
             pure(_EPSILON),
             _answers(name, aggregate),
             factor=factor,
-            samples=20_000 if factor == 0.9 else 3_000,
+            samples=40_000 if factor == 0.9 else 3_000,
         )
         for name, (aggregate, pair, factor) in AGGREGATES.items()
     ]

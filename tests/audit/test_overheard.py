@@ -151,9 +151,7 @@ def test_the_distance_of_pieces_is_that_of_the_functions():
             edges = np.concatenate([[0], np.sort(generator.uniform(0, 1, size)), [1]])
             utilities = generator.integers(-5, 5, size + 1)
             both.append(Pieces.of(utilities, edges, bits=6))
-        first, second = (
-            np.repeat(each.utilities, np.diff(each.cuts)) for each in both
-        )
+        first, second = (np.repeat(each.utilities, np.diff(each.cuts)) for each in both)
         expected = int(np.max(np.abs(first - second)))
         found = distance(m.Exponential(1.0), *both)
         assert found.value == Fraction(expected)

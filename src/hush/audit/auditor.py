@@ -163,8 +163,6 @@ def _test(
     sizes = [goal.runs * part // sum(_ROUNDS) for part in _ROUNDS]
     sizes[-1] += goal.runs - sum(sizes)
     for size in sizes:
-        if rounds:
-            trained = trained.with_more(outputs, side, goal)
         event, luck = trained.event, _uniform(source)
         chunk = max(500, size // 4) if event.point.kind == "betting" else size
         parts: list[Any] = []
@@ -176,9 +174,9 @@ def _test(
                 break
         rounds = (*rounds, last)
         side, scores = (np.concatenate([part[i] for part in parts]) for i in (1, 3))
-        if _refuted(event.point, rounds, goal):
+        if len(rounds) == len(sizes) or _refuted(event.point, rounds, goal):
             break
-        outputs = _together([part[0] for part in parts])
+        trained = trained.with_more(_together([p[0] for p in parts]), side, goal)
     return _Tested(trained, rounds), _roc(scores, side)
 
 
@@ -207,9 +205,7 @@ def _uniform(source: Source) -> float:
     return (float(source.integers(1, bits=52)[0]) + 0.5) / 2**52
 
 
-def _found(
-    tested: _Tested, claim: Curve, level: float, roc: Any, spent: int
-) -> Audit:
+def _found(tested: _Tested, claim: Curve, level: float, roc: Any, spent: int) -> Audit:
     event, point, rounds = tested.last.event, tested.last.event.point, tested.rounds
     p_value = point.p_value(rounds, level)
     counts = [counted(each.guesses) for each in rounds]

@@ -19,6 +19,7 @@ _PRIOR = 60.0  # guesses that are taken as seen, right as often as the claim all
 _HOPE = 0.05  # a violation worth finding, as a share of ε
 _TIE = 1.5  # scores whose prospects differ by no more are told apart by all their runs
 _UNEVEN = 1.0  # by so much must an event win that guesses one side more often
+_NEVER = 1e3
 _FOLDS = 3
 _FREE = 8  # a score with more free numbers than this is cut on runs of its own
 
@@ -101,7 +102,9 @@ def prospect(
     need = -special.ndtri(goal.alpha)
     if point.kind == "betting":
         need = math.sqrt(2 * math.log(2 / goal.alpha))
-    return (root * (chance - bound) - need) / np.sqrt(1 + root**2 * spread)
+    found = (root * (chance - bound) - need) / np.sqrt(1 + root**2 * spread)
+    # Where every guess may be right, nothing can speak against the claim.
+    return np.where(bound < 1 - 1e-9, found, -_NEVER)
 
 
 def _sure(slack: float, tests: Any) -> Any:

@@ -98,30 +98,33 @@ class Point:
     def _combined(self, rounds: Rounds, epsilon: float, level: float) -> float:
         """Add up normal quantiles, weighted by the root of planned runs.
 
-        A round that cannot speak against the claim, whatever its guesses, is left out
-        of the sum but not of the weights: a sum with less spread than it is held to.
+        Where δ > 0 every round may be wrong about how often a guess is made, with a
+        small chance that is set aside. A round that cannot speak against the claim
+        still takes its part, as pure chance: leaving it out would let a learner stop
+        after a lucky round.
         """
+        guessing = self.kind == "binomial" and self.delta > 0
+        aside = (1 - level) * _SHARE if guessing else 0.0
         runs = [len(each.guesses) for each in rounds]
-        total, silent = 0.0, 0
+        total, heard = 0.0, False
         for each, count in zip(rounds, runs, strict=True):
-            found = self._of_round(each, epsilon, (1 - level) * _SHARE)
-            silent += found is None
-            if found is not None:
-                total += math.sqrt(count) * float(special.ndtri(max(found, _LEAST)))
+            found = self._of_round(each, epsilon, aside)
+            heard = heard or found is not None
+            luck = each.luck if found is None else found
+            total += math.sqrt(count) * float(special.ndtri(max(luck, _LEAST)))
+        if not heard:
+            return 1.0
         combined = float(special.ndtr(total / math.sqrt(sum(runs))))
-        return 1.0 if silent and combined >= 0.5 else combined
+        return min(1.0, combined + len(rounds) * aside)
 
     def _of_round(self, one: Round, epsilon: float, aside: float) -> float | None:
         """Return the p-value of one round; None if its guesses cannot matter."""
         right, made = counted(one.guesses)
-        if self.delta == 0 or self.kind == "accuracy":
-            mass, aside = 1.0, 0.0
-        else:  # with chance `aside` guesses are made less often than this
-            mass = least(made, len(one.guesses), aside)
+        mass = least(made, len(one.guesses), aside) if aside else 1.0
         chance = self.chance(epsilon, one.sides, mass)
         if made == 0 or chance == 1:
             return None
-        return min(1.0, shaken(right, made, chance, one.luck) + aside)
+        return shaken(right, made, chance, one.luck)
 
     def epsilon_lower(self, rounds: Rounds, level: float) -> float:
         """Return an ε that is refuted at this δ (at 0, where ε = 0 was looked at)."""

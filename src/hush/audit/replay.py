@@ -241,8 +241,9 @@ def replay(
 
     `run(data)` may use any mechanisms of hush, by itself, through queries or through a
     ledger. `sensitivity` is what mechanisms that run without a query are charged at:
-    one number, or one per call of a thread. `released` picks what the outside sees of the result,
-    where it also holds a clock or an identity; of a `Release` only the values count.
+    one number, or one per call (of a thread). `released` picks what the outside sees of
+    the result, where it also holds a clock or an identity; of a `Release` only the
+    values count.
 
     Guarantee: a report that passed, for every pair of neighbors, means that the result
     satisfies the composition of the curves of the calls heard at their sensitivities,

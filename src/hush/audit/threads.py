@@ -72,7 +72,7 @@ def followed() -> Iterator[None]:
     token = _BEGUN.set({})
     with _PATCHING:  # one replay at a time
         threading.Thread.start = started  # type: ignore[method-assign]
-        ThreadPoolExecutor.submit = submitted  # type: ignore[method-assign]
+        ThreadPoolExecutor.submit = submitted  # type: ignore[method-assign, assignment]
         try:
             yield
         finally:

@@ -14,8 +14,8 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
-from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.laplace import cover
+from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.totals import Total
 from hush.noise import SECURE, Source, discrete_laplace

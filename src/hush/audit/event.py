@@ -99,7 +99,7 @@ def prospect(
     spread = np.maximum(chance * (1 - chance), 1 / strength) / strength
     root = np.sqrt(tests / (bound * (1 - bound)))
     # A bet wins with the logarithm of 2/α, a tail with the quantile of α.
-    need = -special.ndtri(goal.alpha)
+    need = -float(special.ndtri(goal.alpha))
     if point.kind == "betting":
         need = math.sqrt(2 * math.log(2 / goal.alpha))
     found = (root * (chance - bound) - need) / np.sqrt(1 + root**2 * spread)
@@ -222,7 +222,13 @@ def _judged(
             right[at, 2] += event.sides / _FOLDS
     seen = sum(map(len, sides))
     return [
-        (point, float(prospect(point, goal, *right[at, :2], seen, right[at, 2])), area)
+        (
+            point,
+            float(
+                prospect(point, goal, right[at, 0], right[at, 1], seen, right[at, 2])
+            ),
+            area,
+        )
         for at, point in enumerate(goal.offered)
     ]
 

@@ -109,7 +109,7 @@ class Conversation:
             raise InvalidArgument(
                 f"all hits={self._mechanism.hits} are used; start a new conversation."
             )
-        above = self._above(value)
+        above = bool(self._above(value))
         self._left -= above
         return above
 

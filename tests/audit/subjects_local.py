@@ -70,7 +70,7 @@ def subjects() -> list[Subject]:
             pair,
             pure(_EPSILON),
             _reports(make),
-            samples=16_000,
+            samples=40_000,
         )
         for table, usual in ((oracles, (0, 1)), (means, (-1.0, 1.0)))
         for name, make in table.items()
@@ -82,6 +82,6 @@ def subjects() -> list[Subject]:
         (0, 1),
         pure(_EPSILON),
         looped(_conversation),
-        samples=16_000,
+        samples=40_000,
     )
     return [*found, talk]

@@ -12,6 +12,7 @@ from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.conversation import OneAtATime
 from hush.mechanisms.error import Error
+from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
@@ -106,14 +107,18 @@ class Conversation(OneAtATime):
 
     def ask(self, value: int) -> bool:
         """Return whether a whole number, noise included, reaches the threshold."""
-        exact = values.whole(value)
         with self._lock:
             if self.over:
                 raise InvalidArgument(
                     f"all hits={self._mechanism.hits} are used; start a new "
                     "conversation."
                 )
-            noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
-            above = exact + int(noise) >= self._bar
+            above = bool(self._above(value))
             self._left -= above
-        return bool(above)
+        return above
+
+    @heard_turn
+    def _above(self, value: int) -> bool:
+        exact = values.whole(value)
+        noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
+        return bool(exact + int(noise) >= self._bar)

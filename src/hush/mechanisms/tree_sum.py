@@ -16,6 +16,7 @@ from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.conversation import OneAtATime
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
+from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.totals import Total
 from hush.noise import SECURE, Source, discrete_laplace
@@ -111,6 +112,7 @@ class Counter(OneAtATime):
         self._exact = [0] * mechanism.levels  # open block of each size
         self._noisy = [0] * mechanism.levels  # its release, once it is closed
 
+    @heard_turn
     def add(self, value: int) -> int:
         """Return the noisy total after `value`."""
         exact = values.whole(value)

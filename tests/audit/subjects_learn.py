@@ -27,6 +27,7 @@ def pair(scale: float = 1.0) -> tuple[Any, Any]:
 
 _BOX: dict[str, Any] = {"bounds": (-1, 1)}
 _TARGET: dict[str, Any] = {**_BOX, "y_bounds": (0, 1)}
+_SLOPE: dict[str, Any] = {**_TARGET, "fit_intercept": False}
 _LINE: dict[str, Any] = {"norm": 1.0, "fit_intercept": False}
 
 # name -> (public names, epsilon -> model, the noise that the twin keeps)
@@ -57,6 +58,33 @@ MODELS: dict[str, Any] = {
         lambda e: learn.LinearRegression(e, method="statistics", **_TARGET),
         0.1,
     ),
+    "least squares gradient": (
+        ("LinearRegression", "LeastSquaresGradient"),
+        lambda e: learn.LinearRegression(e, method="kng", **_SLOPE),
+        0.1,
+    ),
+    "least squares exponential": (
+        ("LinearRegression", "ExponentialRisk"),
+        lambda e: learn.LinearRegression(e, method="exponential", **_SLOPE),
+        0.1,
+    ),
+    "logistic gradient": (
+        ("LogisticRegression", "KNormGradient"),
+        lambda e: learn.LogisticRegression(
+            e, method="kng", fit_intercept=False, **_BOX
+        ),
+        0.1,
+    ),
+    "quantile": (
+        ("QuantileRegression",),
+        lambda e: learn.QuantileRegression(e, **_SLOPE),
+        0.1,
+    ),
+    "one against the rest": (
+        ("OneVersusRest",),
+        lambda e: learn.LogisticRegression(e, classes=(0, 1, 2), **_BOX),
+        0.1,
+    ),
     "poisson": (
         ("PoissonRegression",),
         lambda e: learn.PoissonRegression(e, top=3, **_BOX),
@@ -82,6 +110,10 @@ PAIRS: dict[str, Any] = {
     "blocks": (
         (np.zeros((_SIZE, 1)), np.array([0, 0, 0, 1, 1, 1])),
         (np.zeros((_SIZE, 1)), np.array([0, 0, 1, 1, 1, 1])),
+    ),
+    "quantile": (  # the last target moves the median across the fifth
+        (np.ones((_SIZE, 1)), np.array([0.2, 0.2, 0.8, 0.8, 0.5, 0.2])),
+        (np.ones((_SIZE, 1)), np.array([0.2, 0.2, 0.8, 0.8, 0.5, 0.8])),
     ),
     "poisson": (
         (np.zeros((_SIZE, 1)), np.zeros(_SIZE)),

@@ -1,4 +1,6 @@
-"""Learning: private models with the scikit-learn interface."""
+"""Learning: private models with the scikit-learn interface, and DP-SGD."""
+
+from typing import Any
 
 from hush.learn.aggregate import BlockMean, SubsampleAggregate
 from hush.learn.classifier import HuberSVM, LogisticRegression
@@ -19,4 +21,14 @@ __all__ = [
     "PoissonRegression",
     "SelectModel",
     "SubsampleAggregate",
+    "sgd",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `sgd`, and with it JAX, when it is first used."""
+    if name == "sgd":
+        import importlib
+
+        return importlib.import_module("hush.learn.sgd")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

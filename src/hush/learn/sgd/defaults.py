@@ -12,7 +12,11 @@ from hush.privacy.approx import Approx
 from hush.privacy.calibrate import calibrate
 
 _FULL = 4096  # up to so many rows every step sees all of them
-_STEPS = 180
+_STEPS = 120
+_PASSES = 5
+_MOMENTUM = 0.9
+_WALK = 0.3  # how far the noise alone may carry each parameter, at clip 1
+_FASTEST = 1.0
 
 
 def batch(records: int) -> int:
@@ -20,21 +24,19 @@ def batch(records: int) -> int:
     return records if records <= _FULL else max(_FULL, math.ceil(records / 64))
 
 
-def steps(records: int, batch: int, epsilon: float | None) -> int:
-    """Return how many steps to make: at least five passes over the data."""
-    return max(_STEPS, math.ceil(5 * records / batch))
+def steps(records: int, batch: int) -> int:
+    """Return 120 steps, or as many as make five passes over the data."""
+    return max(_STEPS, math.ceil(_PASSES * records / batch))
 
 
-def optimizer(
-    dimension: int,
-    records: int,
-    batch: int,
-    steps: int,
-    epsilon: float | None,
-    std: float | None,
-) -> optax.GradientTransformation:
-    """Return Adam at a common rate."""
-    return optax.adam(0.01)
+def optimizer(plan: Training) -> optax.GradientTransformation:
+    """Return momentum at a rate under which noise alone carries a parameter 0.3 far.
+
+    Noise of std·clip/batch per step adds up to rate/(1-momentum)·√steps of it.
+    """
+    walk = plan.std * math.sqrt(max(plan.steps, 1)) / plan.batch
+    rate = min(_FASTEST, _WALK * (1 - _MOMENTUM) / walk) / plan.clip
+    return optax.sgd(rate, momentum=_MOMENTUM)
 
 
 def delta(records: int) -> float:

@@ -187,6 +187,11 @@ class Program:
 
         return several
 
+    @cached_property
+    def gradient(self) -> Any:
+        """`noisy`, compiled."""
+        return jax.jit(self.noisy, static_argnums=0)
+
     def ahead(self, plan: Training) -> int:
         """Return how many steps one compiled call makes."""
         most = max(1, min(_AHEAD, _NOISE // self.dimension, plan.steps))

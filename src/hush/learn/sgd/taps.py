@@ -107,12 +107,9 @@ def _walk(jaxpr: Jaxpr, bound: dict[Var, Bound], path: Path, uses: _Uses) -> Non
             for outer, var in zip(eqn.outvars, inner.outvars, strict=True):
                 if isinstance(var, Var) and var in given:
                     bound[outer] = given[var]
-        elif eqn.primitive.name == "transpose" and eqn.invars[0].aval.ndim == 2:
+        elif _swaps(eqn):
             leaf, transposed = places[0][1]
-            bound[eqn.outvars[0]] = (
-                leaf,
-                transposed != (tuple(eqn.params["permutation"]) == (1, 0)),
-            )
+            bound[eqn.outvars[0]] = leaf, not transposed
         else:
             for place, which in places:
                 found = _tap(eqn, place, which, here)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import jax
@@ -71,7 +71,7 @@ def plan(
     delta: float | None = None,
     records: int | None = None,
     optimizer: optax.GradientTransformation | None = None,
-    devices: Any = (),
+    devices: tuple[Any, ...] = (),
 ) -> tuple[Program, Training]:
     """Return what `train` would run, from shapes alone: a program and its mechanism."""
     example, rows = _example(data)
@@ -80,11 +80,9 @@ def plan(
     given = _floats(params)
     if (std is None) == (epsilon is None):
         raise InvalidArgument("give either std, the noise in clips, or epsilon.")
-    size = sum(leaf.size for leaf in jax.tree.leaves(given))
     batch = defaults.batch(records) if batch is None else batch
-    steps = defaults.steps(records, batch, epsilon) if steps is None else steps
-    rule = optimizer or defaults.optimizer(size, records, batch, steps, epsilon, std)
-    program = Program(loss, given, rule, example, tuple(devices))
+    steps = defaults.steps(records, batch) if steps is None else steps
+    program = Program(loss, given, optimizer or optax.identity(), example, devices)
     public: dict[str, Any] = {
         "clip": clip,
         "batch": batch,
@@ -93,12 +91,14 @@ def plan(
         "sampling": sampling,
         "dimension": program.dimension,
         "longest": program.longest,
-        "devices": max(len(program.devices), 1),
-        "model": program.fingerprint,
+        "devices": max(len(devices), 1),
     }
     if std is None:
         std = defaults.noise(public, epsilon, delta)
-    return program, Training(std=std, **public)
+    run = Training(std=std, **public)
+    if optimizer is None:
+        program = replace(program, optimizer=defaults.optimizer(run))
+    return program, replace(run, model=program.fingerprint)
 
 
 @final
@@ -164,7 +164,7 @@ def train(
     checkpoint: str | os.PathLike[str] | None = None,
     source: Source = SECURE,
     progress: bool = False,
-    devices: Any = (),
+    devices: tuple[Any, ...] = (),
 ) -> Trained:
     """Train any JAX model by private stochastic gradient descent.
 

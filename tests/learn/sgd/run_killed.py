@@ -43,7 +43,7 @@ def main(folder: str, kill_after: int) -> None:
             ledger=ledger,
             checkpoint=f"{folder}/run.npz",
         )
-        print(float(found.params), ledger.remaining().epsilon, ledger.verify().whole)
+        print(float(found.params), ledger.remaining().epsilon, bool(ledger.verify()))
 
 
 if __name__ == "__main__":

@@ -94,11 +94,11 @@ def test_a_loss_must_be_one_number():
 # -- the slack, in exact arithmetic ---------------------------------------------------
 
 NASTY = {
-    "aligned": lambda m, k: np.ones((m, k)),
-    "alternating": lambda m, k: np.where(np.arange(m)[:, None] % 2, 1.0, -1.0 + 2**-9),
-    "spread": lambda m, k: 2.0 ** np.linspace(-20, 0, m)[:, None],
-    "random": lambda m, k: np.random.default_rng(1).normal(size=(m, k)),
-    "last bit": lambda m, k: 1 + 2.0**-23 * (np.arange(m)[:, None] % 3),
+    "aligned": lambda m: np.ones((m, 1)),
+    "alternating": lambda m: np.where(np.arange(m)[:, None] % 2, 1.0, -1.0 + 2**-9),
+    "spread": lambda m: 2.0 ** np.linspace(-20, 0, m)[:, None],
+    "random": lambda m: np.random.default_rng(1).normal(size=(m, 1)),
+    "last bit": lambda m: 1 + 2.0**-23 * (np.arange(m)[:, None] % 3),
 }
 
 
@@ -110,8 +110,8 @@ def exact_norm(difference):
 @pytest.mark.parametrize("kind", NASTY)
 def test_one_row_moves_a_float_sum_by_no_more_than_the_slack(kind, rows):
     """The computed sums with and without one row, for products, in exact arithmetic."""
-    inputs = (NASTY[kind](rows, 1) * floats(2, rows, 24)).astype(np.float32)
-    outputs = (NASTY[kind](rows, 1) * floats(3, rows, 8)).astype(np.float32)
+    inputs = (NASTY[kind](rows) * floats(2, rows, 24)).astype(np.float32)
+    outputs = (NASTY[kind](rows) * floats(3, rows, 8)).astype(np.float32)
     inputs[rows // 2 :] = inputs[0]  # many aligned rows: the worst partial sums
     outputs[rows // 2 :] = outputs[0]
     part = clipping.Product(jnp.asarray(inputs), jnp.asarray(outputs), rows_first=True)

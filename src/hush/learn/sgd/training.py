@@ -41,7 +41,7 @@ class Training(Mechanism):
     Example:
         >>> run = Training(std=2.0, clip=1.0, batch=100, records=10_000, steps=500)
         >>> round(run.curve().epsilon_at(1e-5), 3), run.neighbors.value
-        (0.489, 'add-remove')
+        (0.432, 'add-remove')
 
     Reference: [ACG16]; N11.A7; docs/proofs/sgd.md.
     """

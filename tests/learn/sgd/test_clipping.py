@@ -144,7 +144,7 @@ def test_clipped_rows_are_no_longer_than_stated_in_rationals(scale):
         assert square <= bound**2
 
 
-def test_tiny_factors_are_dropped_rather_than_missed():
+def test_tiny_factors_of_huge_ones_are_dropped_rather_than_missed():
     """Squares of 2^-70 underflow; a gradient of 2^-70 · 2^63 must not escape."""
     inputs = np.full((1, 4), 2.0**-70, np.float32)
     outputs = np.full((1, 4), 2.0**60, np.float32)

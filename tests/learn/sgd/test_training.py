@@ -161,7 +161,7 @@ def test_a_batch_larger_than_a_pass_takes_another():
 @pytest.mark.parametrize(
     "deviation", [Fraction(2**16), Fraction(3 * 10**7, 7)], ids=str
 )
-def test_noise_drawn_on_the_device_is_discrete_gaussian(deviation):
+def test_noise_is_discrete_gaussian(deviation):
     """Fails wrongly with probability 1e-9 for each law and residue."""
     found = draws.steps(deviation, 400_000, Seeded(5))
     assert fits(law.DiscreteGaussian(deviation), found) > FALSE_ALARM
@@ -169,20 +169,6 @@ def test_noise_drawn_on_the_device_is_discrete_gaussian(deviation):
     assert stats.chisquare(low).pvalue > FALSE_ALARM
     pairs = np.corrcoef(found[:-1], found[1:])[0, 1]
     assert abs(pairs) < 6.5 / np.sqrt(found.size)
-
-
-@pytest.mark.statistical
-def test_a_sampler_that_keeps_what_it_should_reject_is_noticed(monkeypatch):
-    judge = draws._judge
-
-    def lenient(*arguments, **options):
-        value, verdict = judge(*arguments, **options)
-        return value, verdict % 2 * 0
-
-    monkeypatch.setattr(draws, "_judge", lenient)
-    found = draws.steps(Fraction(2**16) + 1, 400_000, Seeded(5))
-    expected = law.DiscreteGaussian(Fraction(2**16) + 1)
-    assert fits(expected, found, cells=512) < FALSE_ALARM
 
 
 # -- one release -----------------------------------------------------------------------

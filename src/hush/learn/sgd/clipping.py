@@ -17,7 +17,10 @@ from hush.learn.sgd import slack, whole
 from hush.learn.sgd.convolution import kernel_gradients
 from hush.learn.sgd.taps import Tap, Traced
 
-_EXACT = lax.Precision.HIGHEST  # float32 products everywhere, never fewer bits
+
+def _exact() -> lax.Precision | None:
+    """Return what makes products float32: the default on a CPU, asked for elsewhere."""
+    return None if jax.default_backend() == "cpu" else lax.Precision.HIGHEST
 
 
 def _squares(values: jax.Array) -> jax.Array:
@@ -42,9 +45,15 @@ class Product:
     outputs: jax.Array
     rows_first: bool
 
-    def squares(self) -> jax.Array:
-        """Return ‖a‖²‖g‖²."""
-        return _squares(self.inputs) * _squares(self.outputs)
+    def squares(self, clip: float) -> jax.Array:
+        """Return ‖a‖²‖g‖²; infinity where one is tiny and the other huge.
+
+        Squares of entries below 2^-63 vanish. What they hide matters only there.
+        """
+        a, g = _squares(self.inputs), _squares(self.outputs)
+        far, near = (slack.HUGE * clip) ** 2, slack.HUGE**-2
+        hidden = ((a < near) & (g > far)) | ((g < near) & (a > far))
+        return jnp.where(hidden, jnp.inf, a * g)
 
     def sums(self, weights: jax.Array, kept: jax.Array, groups: int) -> jax.Array:
         """Return the weighted sums of each group, flat; 0·NaN never arises."""
@@ -55,7 +64,7 @@ class Product:
             "kmi,kmo->kio",
             left.reshape(groups, -1, left.shape[1]),
             right.reshape(groups, -1, right.shape[1]),
-            precision=_EXACT,
+            precision=_exact(),
         )
         return found.reshape(groups, -1)
 
@@ -67,7 +76,7 @@ class Formed:
 
     gradients: jax.Array
 
-    def squares(self) -> jax.Array:
+    def squares(self, clip: float) -> jax.Array:
         """Return the squared norms."""
         return _squares(self.gradients)
 
@@ -79,18 +88,12 @@ class Formed:
             "km,kmi->ki",
             weights.reshape(groups, -1),
             flat.reshape(groups, -1, flat.shape[1]),
-            precision=_EXACT,
+            precision=_exact(),
         )
 
 
 def _single(values: jax.Array) -> jax.Array:
     return values.astype(jnp.float32)
-
-
-def _visible(values: jax.Array) -> jax.Array:
-    """Return values in float32, those below 2^-50 as zero: squares do not underflow."""
-    single = _single(values)
-    return jnp.where(jnp.abs(single) < slack.TINY, 0.0, single)
 
 
 def gradients(
@@ -124,7 +127,7 @@ def _from_tap(
     tap: Tap, inputs: Any, outputs: Any, shape: tuple[int, ...]
 ) -> Product | Formed:
     if tap.kind == "product":
-        return Product(_visible(inputs), _visible(outputs), tap.rows_first)
+        return Product(_single(inputs), _single(outputs), tap.rows_first)
     return Formed(
         kernel_gradients(_single(inputs), _single(outputs), shape, tap.params)
     )
@@ -137,9 +140,9 @@ def weights(
 
     A row whose gradient is NaN, infinite or so long that its square is, counts as zero.
     """
-    total = parts[0].squares()
+    total = parts[0].squares(clip)
     for part in parts[1:]:
-        total = total + part.squares()
+        total = total + part.squares(clip)
     kept = valid & jnp.isfinite(total)
     ratio = jnp.float32(clip) / jnp.sqrt(jnp.where(kept, total, 1.0))
     scaled = jnp.minimum(1.0, ratio) / jnp.float32(clip)
@@ -163,16 +166,14 @@ def lattice_sums(
     clip: float,
     groups: int,
     inverse: float,
-) -> whole.Whole:
-    """Return the clipped sum in whole lattice steps: groups rounded, added exactly."""
+) -> list[whole.Whole]:
+    """Return the clipped sum of each leaf in whole lattice steps, flat.
+
+    Groups are rounded, then added exactly.
+    """
     parts = gradients(traced, leaves, rows)
-    sums = [
-        whole.rounded(each, inverse) for each in group_sums(parts, valid, clip, groups)
-    ]
-    return whole.Whole(
-        jnp.concatenate([each.high for each in sums]),
-        jnp.concatenate([each.low for each in sums]),
-    )
+    sums = group_sums(parts, valid, clip, groups)
+    return [whole.rounded(each, inverse) for each in sums]
 
 
 def longest(traced: Traced, leaves: Sequence[Any]) -> int:

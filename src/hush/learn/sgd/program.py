@@ -21,7 +21,7 @@ from hush.learn.sgd.training import Training
 from hush.noise import Source, permutation
 
 Loss = Callable[[Any, Any], Any]
-_NOISE = 1 << 22  # noise numbers that are drawn ahead
+_NOISE = 1 << 20  # noise numbers drawn at once, while the device is at work
 _AHEAD = 256  # steps of one compiled call, at most
 _MEMORY = 9.0  # averages forget like t^-9: the last fifth of the run counts
 
@@ -97,7 +97,7 @@ class Program:
 
     def sum(
         self, plan: Training, leaves: Sequence[Any], data: Sequence[Any], slots: Any
-    ) -> whole.Whole:
+    ) -> list[whole.Whole]:
         """Return the clipped sum of one pass in lattice steps: private."""
         if self._mesh is not None:
             spread = NamedSharding(self._mesh, PartitionSpec("rows"))
@@ -123,21 +123,27 @@ class Program:
         noise: Any,
     ) -> Any:
         """Return the noisy mean gradient of one batch: its sum over `plan.batch`."""
-        leaves = jax.tree.leaves(params)
+        leaves, tree = jax.tree.flatten(params)
+        sizes = [int(np.size(leaf)) for leaf in leaves]
         if slots.shape[0] == 1:
             total = self.sum(plan, leaves, data, slots[0])
         else:
-            total = lax.fori_loop(
-                0,
-                passes,
-                lambda i, found: whole.add(
-                    found, self.sum(plan, leaves, data, slots[i])
-                ),
-                whole.zeros(self.dimension),
-            )
+
+            def more(i: Any, found: list[whole.Whole]) -> list[whole.Whole]:
+                fresh = self.sum(plan, leaves, data, slots[i])
+                return [whole.add(a, b) for a, b in zip(found, fresh, strict=True)]
+
+            empty = [whole.zeros(size) for size in sizes]
+            total = lax.fori_loop(0, passes, more, empty)
         unit = float(plan.grid.step) * float(plan.clip) / plan.batch
-        flat = whole.floats(whole.add_steps(total, noise), unit)
-        return self.shaped(flat, params)
+        ends = np.cumsum(sizes)
+        found = [
+            whole.floats(whole.add_steps(each, noise[end - size : end]), unit)
+            .reshape(jnp.shape(leaf))
+            .astype(jnp.result_type(leaf))
+            for each, leaf, size, end in zip(total, leaves, sizes, ends, strict=True)
+        ]
+        return jax.tree.unflatten(tree, found)
 
     @staticmethod
     def shaped(flat: Any, params: Any) -> Any:

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 UNIT = Fraction(1, 1 << 24)
 BLOCK = 1024  # squares are added in blocks, so that long sums stay accurate
-TINY = 2.0**-50  # layer inputs and output gradients below it count as zero
-_REST = Fraction(1, 1 << 30)  # underflow of anything, relative to the clip
+HUGE = 2.0**25  # factors this far apart, in clips, count as zero
+_REST = Fraction(1, 1 << 22)  # underflow of anything, relative to the clip
 
 
 def gamma(operations: int) -> Fraction:
@@ -30,7 +30,7 @@ def contribution(longest: int) -> Fraction:
     """Return the largest norm of a clipped row, in clips.
 
     Guarantee: the computed square of a norm errs by γ(longest + 8) relative; dividing,
-    the square root and the float clip by 8u at most; underflow by 2^-30 clips.
+    the square root and the float clip by 8u at most; underflow by 2^-22 clips.
     """
     return (1 + gamma(longest + 8)) * (1 + 8 * UNIT) + _REST
 

@@ -21,7 +21,7 @@ from hush.units import Neighbors
 SAMPLINGS = ("poisson", "fixed-size")
 GROUP = 128  # rows that are added in floats; their rounding costs 0.2 % of the clip
 _WIDEST = 2048  # rows that are differentiated together
-_STEPS = 25  # noise is at most 2^25 lattice steps wide, so 64 widths fit 32 bits
+_COARSE, _FINE = 21, 24  # bits of the noise; 64 widths of it fit 32 bits
 _SUM = 30  # a group's sum is at most 2^30 lattice steps
 
 
@@ -113,7 +113,9 @@ class Training(Mechanism):
     @cached_property
     def grid(self) -> Lattice:
         """The public lattice of sums and noise, in clips."""
-        noise = Lattice.under(self.std, bits=_STEPS - 1).exponent
+        # Coarse noise is drawn faster; rounding d numbers to it must stay negligible.
+        rough = self.std * math.sqrt(self.dimension) * 2.0**-_COARSE > 2.0**-10
+        noise = Lattice.under(self.std, bits=_FINE if rough else _COARSE).exponent
         total = math.ceil(math.log2(self.group * slack.contribution(self.longest)))
         return Lattice(max(noise, total - _SUM))
 

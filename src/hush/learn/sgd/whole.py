@@ -9,8 +9,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-_LARGEST = 2.0**30
-
 
 class Whole(NamedTuple):
     """high·2^16 + low, with 0 <= low < 2^16."""
@@ -29,9 +27,11 @@ def _carried(high: jax.Array, low: jax.Array) -> Whole:
 
 
 def rounded(sums: jax.Array, inverse: float) -> Whole:
-    """Return Σ_k rint(sums[k]·inverse): groups are rounded, then added exactly."""
-    scaled = jnp.clip(jnp.rint(sums * jnp.float32(inverse)), -_LARGEST, _LARGEST)
-    steps = scaled.astype(jnp.int32)
+    """Return Σ_k rint(sums[k]·inverse): groups are rounded, then added exactly.
+
+    Clipped sums are below 2^30 steps by the choice of the lattice.
+    """
+    steps = jnp.rint(sums * inverse).astype(jnp.int32)
     return _carried(jnp.sum(steps >> 16, axis=0), jnp.sum(steps & 0xFFFF, axis=0))
 
 

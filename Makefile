@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 JOBS   ?= 2
 
-.PHONY: demo test test-slow check bench setup docs-assets clean
+.PHONY: demo test test-slow check docs pages bench setup clean
 
 demo: $(VENV)/.core
 	$(BIN)/hush demo
@@ -24,6 +24,12 @@ check: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/pytest tests/structure
 	$(BIN)/pytest -m "not slow" --doctest-modules src --doctest-glob="*.md" docs README.md
+
+docs: $(VENV)/.test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+pages: $(VENV)/.test
+	$(BIN)/python docs/pages/write.py
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
@@ -43,7 +49,7 @@ $(VENV)/.core: $(VENV)/bin/pip requirements/core.txt pyproject.toml
 	$(PIP) install --no-deps -e .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.core requirements/test.txt
+$(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/docs.txt
 	$(PIP) install -r requirements/test.txt
 	@touch $@
 

@@ -128,7 +128,9 @@ def others() -> list[str]:
     for name, randomizer, data in (
         ("piecewise mean, 10⁶ people", PiecewiseMean(1.0, (0, 1)), numbers),
         ("hybrid mean, 10⁶ people", HybridMean(1.0, (0, 1)), numbers),
-        ("vector mean, 10⁵ people × 32", VectorMean(1.0, 32), points),
+        ("vector mean, 10⁵ × 32, ε = 1, one pair", VectorMean(1.0, 32, 1, 1), points),
+        ("vector mean, 10⁵ × 32, ε = 1", VectorMean(1.0, 32), points),
+        ("vector mean, 10⁵ × 32, ε = 4", VectorMean(4.0, 32), points),
     ):
         seconds = timed(lambda r=randomizer, d=data: r.estimate(r.encode(d)), 2)
         lines.append(f"| {name} | {seconds:.3f} |")

@@ -22,13 +22,15 @@ HEAD = """\
 
 A private table from a sensitive file, without writing Python:
 
-1. `hush init trips.parquet --unit driver` writes `hush.toml` from the schema alone. Fill
-   in the public bounds and keys that it marks with `<--`.
+1. `hush init trips.parquet --unit person` writes `hush.toml` from the schema alone. Fill
+   in the public bounds and keys that it marks with `<--`, and for how many rows one
+   person counts.
 2. `hush plan "SELECT …" -e 0.5` says how wrong the answer would be. It costs nothing.
 3. `hush query "SELECT …" -e 0.5` charges the ledger, then reads, then adds noise.
 4. `hush budget` says what is left, `hush verify` that nobody changed the books.
 
-`hush demo` shows all of it on a town that does not exist. `hush --install-completion`
+`hush demo` shows all of it on a town that does not exist, and leaves its table in
+`demo/trips.parquet` to try the commands on. `hush --install-completion`
 teaches your shell the commands. This page is written by `python docs/cli.py`.
 
 ## What is printed
@@ -149,12 +151,19 @@ def page() -> str:
 # -- the transcript of the README -------------------------------------------------------
 
 QUESTION = (
-    "SELECT borough, COUNT(*) AS trips, AVG(fare) AS fare FROM trips GROUP BY borough"
+    "SELECT region, COUNT(*) AS trips, AVG(fare) AS fare FROM trips GROUP BY region"
 )
+TABLE = "demo/trips.parquet"
 STEPS = (
-    ("init trips.parquet --unit driver", ("init", "trips.parquet", "--unit", "driver")),
-    '# fill in what is public: keys = ["Bronx", "Kings", "Queens"], bounds = [0, 60]',
-    (f'plan "{QUESTION}" -e 0.5', ("plan", QUESTION, "-e", "0.5")),
+    (f"init {TABLE} --unit person", ("init", TABLE, "--unit", "person")),
+    """\
+# Fill in what is public. In hush.toml, under [data]: rows = 20; under [columns."fare"]:
+# bounds = [0, 80]; and under [columns."region"]:
+# keys = ["Airport", "Centre", "Harbour", "Hills", "Lakes", "Woods"]""",
+    (
+        f'plan "{QUESTION}" -e 0.5 --cell 20000',
+        ("plan", QUESTION, "-e", "0.5", "--cell", "20000"),
+    ),
     (f'query "{QUESTION}" -e 0.5', ("query", QUESTION, "-e", "0.5")),
     ("budget", ("budget",)),
 )
@@ -162,28 +171,20 @@ MARKS = "<!-- transcript: python docs/cli.py -->\n", "<!-- end of transcript -->
 
 
 def _trips() -> None:
-    import numpy as np
-    import pyarrow
-    from pyarrow import parquet
+    from hush.cli.demo.town import Town
 
-    from hush.noise import Seeded, integers
-
-    source, count = Seeded(7), 40_000
-    names = np.array(["Bronx", "Kings", "Queens"])
-    table = {
-        "driver": np.arange(count) % 5_000,  # eight trips each
-        "borough": names[integers(3, size=count, source=source)],
-        "fare": integers(100, size=(count, 4), source=source).sum(axis=1) / 10,
-    }
-    parquet.write_table(pyarrow.table(table), "trips.parquet")
+    Path("demo").mkdir()
+    Town.built().write(Path(TABLE))
 
 
 def _fill_in() -> None:
+    from hush.cli.demo.town import REGIONS
+
     text = Path("hush.toml").read_text()
-    text = re.sub(
-        r'(?m)^# keys = \["a".*$', 'keys = ["Bronx", "Kings", "Queens"]', text
-    )
-    Path("hush.toml").write_text(re.sub("(?m)^# bounds.*$", "bounds = [0, 60]", text))
+    keys = ", ".join(f'"{each}"' for each in REGIONS)
+    text = re.sub(r'(?m)^# keys = \["a".*$', f"keys = [{keys}]", text)
+    text = re.sub(r"(?m)^rows = .*$", "rows = 20", text)
+    Path("hush.toml").write_text(re.sub("(?m)^# bounds.*$", "bounds = [0, 80]", text))
 
 
 def transcript() -> str:

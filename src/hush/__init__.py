@@ -12,9 +12,17 @@ if TYPE_CHECKING:
         count_distinct,
         covariance,
         histogram,
+        max,
         mean,
+        median,
+        min,
+        mode,
+        open_graph,
+        quantile,
+        quantiles,
         std,
         sum,
+        top_k,
         variance,
     )
     from hush.tables import open_table as open

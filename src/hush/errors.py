@@ -1,4 +1,19 @@
-"""What can go wrong, by name; no message ever carries a data value."""
+"""What can go wrong, by name; no message ever carries a data value.
+
+    HushError                 every error that hush raises on purpose
+    ├── InvalidArgument       an argument is outside its range (also a ValueError)
+    ├── NoBound               no guarantee can be proven (also a ValueError)
+    ├── Unsupported           the request cannot be answered privately
+    ├── InsecureSource        seeded noise where a real release is made
+    ├── BudgetExceeded        the charge does not fit; nothing was spent
+    ├── KeyConflict           the key belongs to another request; nothing was spent
+    ├── LedgerError           the ledger cannot be reached or trusted
+    ├── DrawFailed            the answer failed; the charge stands
+    └── LockedOut             too many failures; an administrator has to look
+
+Through a ledger or a table the first six come before the data is read, and cost
+nothing; `DrawFailed` comes after, and says nothing. `except HushError` catches all.
+"""
 
 
 class HushError(Exception):

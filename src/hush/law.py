@@ -13,7 +13,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from hush import checks
 from hush.errors import InvalidArgument
@@ -286,6 +285,8 @@ class DiscreteGaussian(Law):
             below = np.concatenate([[0.0], np.cumsum(pmf)])
             inside = np.clip(a, 0, pmf.size).astype(int)
             return np.asarray((1 + pmf[0]) / 2 - below[inside])
+        from scipy import special  # here: devices draw noise without SciPy
+
         # Midpoint Euler-Maclaurin; derivatives of the density are Hermite polynomials.
         t = (a - 0.5) / self._sigma
         s = self._sigma

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hush.ledger import Admin
 from shop import BY, COUNT
 
 
@@ -154,6 +155,26 @@ def test_a_budget_can_be_raised_and_never_changed_silently(shop):
     shop.edit("epsilon = 3.0", "epsilon = 2.5")
     assert shop.run("budget", "--raise").exit_code == 1
     assert shop.run("budget", "--raise", "--open").exit_code == 1
+
+
+def test_a_budget_under_a_key_is_raised_with_that_key_only(shop, monkeypatch):
+    for name in ("office", "other"):
+        pem = Admin.generate(name).to_pem(b"open sesame")
+        (shop.folder / f"{name}.pem").write_bytes(pem)
+    assert shop.run("budget", "--open", "--admin", "office.pem").exit_code == 1
+    monkeypatch.setenv("HUSH_ADMIN_PASSWORD", "open sesame")
+    assert shop.run("budget", "--open", "--admin", "office.pem").exit_code == 0
+    assert shop.run("query", COUNT, "-e", 1).exit_code == 0  # asking needs no key
+    shop.edit("epsilon = 2.0", "epsilon = 3.0")
+    done = shop.run("budget", "--raise")
+    assert done.exit_code == 4
+    assert "signed by its administrator" in done.stderr
+    assert shop.run("budget", "--raise", "--admin", "other.pem").exit_code == 4
+    assert shop.run("budget", "--raise", "--admin", "none.pem").exit_code == 1
+    assert shop.json("budget")["accounts"][0]["limit"] == 2
+    raised = shop.json("budget", "--raise", "--admin", "office.pem")
+    assert raised["accounts"][0]["limit"] == 3
+    assert shop.json("verify", "trips.budget.db")["whole"]
 
 
 def test_a_second_data_set_joins_a_ledger_only_when_asked(shop):

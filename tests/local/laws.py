@@ -7,11 +7,17 @@ from fractions import Fraction
 import numpy as np
 
 from hush.local import (
+    DuchiMean,
     HadamardResponse,
+    HeavyHitters,
+    HybridMean,
+    LaplaceMean,
     LocalHashing,
+    PiecewiseMean,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
+    VectorMean,
 )
 
 
@@ -113,3 +119,29 @@ def every(size, epsilon=1.0):
         HadamardResponse(epsilon, size),
         SubsetSelection(epsilon, size),
     ]
+
+
+def means(epsilon=1.0, bounds=(-1.0, 3.0)):
+    """One mean of each kind."""
+    kinds = (DuchiMean, PiecewiseMean, HybridMean, LaplaceMean)
+    return [make(epsilon, bounds) for make in kinds]
+
+
+def everything(epsilon=1.0, size=9):
+    """One randomizer of every kind."""
+    others = [VectorMean(epsilon, 2), HeavyHitters(epsilon, bits=12, step=5)]
+    return [*every(size, epsilon), *means(epsilon), *others]
+
+
+def some(randomizer, people):
+    """Values that a randomizer can encode."""
+    if isinstance(randomizer, VectorMean):
+        return np.tile([[0.6, -0.8]], (people, 1))
+    return np.arange(people) % 2
+
+
+def read(randomizer, reports):
+    """What a collector learns from reports."""
+    if isinstance(randomizer, HeavyHitters):
+        return randomizer.find(reports)
+    return randomizer.estimate(reports)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from goodness import FALSE_ALARM, p_value
+from hush.audit import audit
 from hush.bounds import minimax_mean
 from hush.errors import InvalidArgument
 from hush.local import (
@@ -20,6 +21,7 @@ from hush.local import (
 from hush.local.piecewise_mean import CELLS, window
 from hush.mechanisms import Laplace
 from hush.noise import Seeded
+from hush.privacy import Pure
 
 MEANS = [
     make(epsilon, (-2.0, 6.0))
@@ -218,44 +220,28 @@ def test_values_beyond_the_bounds_are_clamped():
             LaplaceMean(1.0, bounds)
 
 
-# -- vectors ------------------------------------------------------------------------
-
-
 @pytest.mark.statistical
-@pytest.mark.parametrize("dimension", [1, 2, 5, 40])
-def test_vectors_are_unbiased_with_the_stated_variance(dimension):
-    mean, n = VectorMean(1.5, dimension, radius=3.0), 60_000
-    v = np.linspace(-1, 1.5, dimension)
-    v *= min(1.0, 2.5 / np.linalg.norm(v))
-    reports = mean.encode(np.tile(v, (n, 1)), source=Seeded(dimension))
-    found = mean.estimate(reports)
-    assert (np.abs(found.value - v) < 6.5 * found.std).all()
-    z = reports.rows.view("<i2").astype(float)
-    each = mean._gain * z / np.linalg.norm(z, axis=1, keepdims=True)
-    theory = mean._gain**2 / dimension - v**2
-    assert each.var(axis=0) == pytest.approx(theory, rel=0.05)
-    assert n * found.std**2 == pytest.approx(theory, rel=0.05)
+@pytest.mark.parametrize("mean", MEANS[1::3], ids=repr)
+def test_the_auditor_agrees_about_means(mean):
+    # A true claim is refuted with probability 1e-6; 0.4 is refuted at these seeds.
+    for claim, refuted in ((mean.curve(), False), (Pure(epsilon=0.4), True)):
+        source = Seeded(12)
 
+        def batch(value, count, source=source):
+            rows = mean.encode(np.full(count, value), source=source).rows
+            return np.rint(2 * decoded(mean, rows)).astype(int).tolist()
 
-@pytest.mark.statistical
-def test_a_direction_and_its_mirror_have_the_odds():
-    # The side of a report is a bit with odds R: the whole of what it tells.
-    mean, n = VectorMean(1.0, 4), 100_000
-    v = np.array([0.5, -0.5, 0.5, 0.5])
-    z = mean.encode(np.tile(v, (n, 1)), source=Seeded(9)).rows.view("<i2").astype(int)
-    side = np.sign(2 * z @ v)
-    agree = (side > 0).sum() + (side == 0).sum() / 2
-    p = float(mean.ratio / (mean.ratio + 1))
-    assert abs(agree - n * p) < 6.2 * math.sqrt(n * p * (1 - p))
-    # Apart from its sign the direction tells nothing: moments are those of the lattice.
-    square = (z.astype(float) ** 2).mean(axis=0)
-    assert square == pytest.approx(np.full(4, 2.0**20), rel=0.03)
-
-
-def test_extreme_vectors_are_shortened():
-    mean = VectorMean(2.0, 3)
-    huge = [[1e308, 1e308, -1e308], [5e-324, 0, 0], [0, 0, 0]]
-    assert mean.valid(mean.encode(huge).rows).all()
+        found = audit(
+            lambda value, batch=batch: batch(value, 1)[0],
+            -2.0,
+            6.0,
+            claim=claim,
+            samples=20_000,
+            level=1 - 1e-6,
+            batch=batch,
+            source=Seeded(13),
+        )
+        assert (found.epsilon_lower > claim.epsilon_at(0)) == refuted
 
 
 # -- rates --------------------------------------------------------------------------

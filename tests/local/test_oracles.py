@@ -229,6 +229,21 @@ def test_intervals_hold_the_truth_as_often_as_they_say(oracle):
     assert held / 6000 == pytest.approx(0.9, abs=0.045)
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("oracle", every(4, 3.0), ids=repr)
+def test_intervals_for_the_population_hold_the_chances(oracle):
+    # 4 categories, 1000 samples of 500 people: 4000 intervals of level 0.9; twice six
+    # standard deviations of a binomial are 0.057.
+    chances, rng = np.array([0.4, 0.3, 0.2, 0.1]), np.random.default_rng(5)
+    people = rng.choice(4, (1000, 500), p=chances)
+    held, source = 0, Seeded(14)
+    for values in people:
+        found = oracle.estimate(oracle.encode(values, source=source))
+        low, high = found.population().interval(0.9)
+        held += int(((low <= chances) & (chances <= high)).sum())
+    assert held / 4000 == pytest.approx(0.9, abs=0.057)
+
+
 def test_n3_2ex_the_binary_estimate_and_its_variance():
     # (Ȳ - p/2)/(1-p) with p = 2/(1+e^ε); variance (e^ε/(e^ε-1)² + θ(1-θ))/n.
     oracle, n, theta = RandomizedResponse(1.0), 5000, 0.3

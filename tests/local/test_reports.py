@@ -1,13 +1,18 @@
 """The wire format: documented bytes, hostile messages, tallies that merge."""
 
+import os
 import pickle
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hush
 from hush.errors import InvalidArgument
 from hush.local import LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from hush.noise import Seeded
@@ -144,6 +149,42 @@ def test_blocks_leave_no_seam(oracle):
     found = oracle.estimate(reports)
     wide = np.abs(found.value - 0.001) / found.std
     assert wide.max() < 7  # fails with probability below 1e-8
+
+
+MILLION = r"""
+import re, sys
+import numpy as np
+from hush.local import UnaryEncoding
+def peak():  # of this program alone: ru_maxrss remembers the one that started it
+    return int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])
+oracle = UnaryEncoding(1.0, 1000)
+values = np.arange(10**6) % 1000
+oracle.estimate(oracle.encode(values[:5000]))
+before = peak()
+if sys.argv[1] == "whole":
+    tally = oracle.aggregate(oracle.encode(values))
+else:
+    tally = sum((oracle.aggregate(oracle.encode(each)) for each in
+                 np.array_split(values, 50)), start=oracle.aggregate(oracle.encode([])))
+assert tally.people == 10**6 and np.isfinite(oracle.estimate(tally).value).all()
+print((peak() - before) / 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("how", "most"), [("whole", 125 + 48), ("stream", 40)])
+def test_a_million_people_and_a_thousand_bits_stay_in_bounded_memory(how, most):
+    # MiB above a small run: the reports themselves (119), or none when streamed. As
+    # bytes instead of bits they would be a gigabyte.
+    done = subprocess.run(
+        [sys.executable, "-c", MILLION, how],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(hush.__file__).parents[1])},
+    )
+    assert float(done.stdout) < most
 
 
 @pytest.mark.parametrize("oracle", every(1000), ids=repr)

@@ -229,7 +229,7 @@ def replay(
         diverged (1 mechanism runs heard):
           result: result has another value
 
-    Reference: the recipe is due to Cebere et al., arXiv 2602.17454.
+    Reference: the recipe is due to [CEDBF26].
     """
     show = released or (lambda result: result)
     recorder = _Recorder(sensitivity)

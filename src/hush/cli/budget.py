@@ -1,5 +1,7 @@
 """`hush budget`: what was spent, on what, and what is left."""
 
+import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,10 +11,11 @@ from hush.cli import config, ledgers
 from hush.cli.asking import FOUND, Where
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.errors import InvalidArgument
-from hush.ledger import Ledger, Record
+from hush.ledger import Admin, Ledger, Record
 from hush.ledger.account import amounts_text
 from hush.ledger.receipt import spent
 
+PASSWORD = "HUSH_ADMIN_PASSWORD"
 _CHARGED = ("charge", "reserve", "hold")
 
 
@@ -52,17 +55,39 @@ def _table(rows: list[dict[str, Any]], last: int) -> Table:
     return made
 
 
-def _administer(about: config.Config, opening: bool, raising: bool) -> Ledger:
+def _admin(path: Path | None) -> Admin | None:
+    """Read the administrator's private key; it is used for this command only."""
+    if path is None:
+        return None
+    try:
+        pem = path.read_bytes()
+    except OSError as problem:
+        raise InvalidArgument(
+            f"--admin {str(path)!r} cannot be read ({problem.strerror}). Name a file "
+            "with an Ed25519 private key in PEM."
+        ) from None
+    password = os.environ.get(PASSWORD)
+    return Admin.from_pem(path.stem, pem, password.encode() if password else None)
+
+
+def _administer(
+    about: config.Config, opening: bool, raising: bool, admin: Admin | None
+) -> Ledger:
     if opening and raising:
         raise InvalidArgument("give --open or --raise, not both.")
-    if not opening and not raising:
-        return ledgers.existing(about.ledger, dataset=about.name)
+    if opening:
+        ledgers.present(about.ledger)
+        return Ledger.open(
+            about.ledger, budget=about.budget, dataset=about.name, admin=admin
+        )
+    ledger = ledgers.existing(about.ledger, dataset=about.name, admin=admin)
     if raising:
-        ledger = ledgers.existing(about.ledger, dataset=about.name)
-        ledger.raise_budget(about.budget, dataset=about.name)
-        return ledger
-    ledgers.present(about.ledger)
-    return Ledger.open(about.ledger, budget=about.budget, dataset=about.name)
+        try:
+            ledger.raise_budget(about.budget, dataset=about.name)
+        except BaseException:
+            ledger.close()
+            raise
+    return ledger
 
 
 def budget(
@@ -73,6 +98,10 @@ def budget(
     raising: Annotated[
         bool, typer.Option("--raise", help="First enlarge it to what hush.toml says.")
     ] = False,
+    admin: Annotated[
+        Path | None,
+        typer.Option(help=f"Key that signs --open or --raise ({PASSWORD} opens it)."),
+    ] = None,
     last: Annotated[int, typer.Option(min=1, help="Charges to show.")] = 20,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -84,7 +113,7 @@ def budget(
     """
     with session("budget", as_json, quiet, debug) as out:
         about = config.read(where)
-        with _administer(about, opening, raising) as ledger:
+        with _administer(about, opening, raising, _admin(admin)) as ledger:
             remaining, history = ledger.remaining(), ledger.history()
         rows = _rows(history, f"dataset:{about.name}")
         out.show(_table(rows, last) if rows else "Nothing was spent yet.", "")

@@ -76,8 +76,10 @@ def query(
         receipt = answer.receipt
         out.show(_table(columns), "")
         out.show(
-            f"Intervals hold at {level:.0%} each and cover the noise. Protected: one "
-            f"{receipt.unit} with at most {about.rows} rows, {receipt.neighbors}.",
+            f"Protected: one {receipt.unit} with at most {about.rows} rows, "
+            f"{receipt.neighbors}.",
+            f"Intervals hold at {level:.0%} each. They cover the noise, not what "
+            "bounds and rows cut off.",
             f"Paid: {receipt}",
             f"Left: {remaining}",
         )

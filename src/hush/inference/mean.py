@@ -91,7 +91,7 @@ def mean_interval(
         >>> round(low, 2), round(high, 2)
         (39.59, 43.01)
 
-    Reference: [K17]; docs/inference.md has measured coverage.
+    Reference: docs/inference.md has measured coverage.
     """
     value = number("released", released)
     people = checks.whole("n", n, at_least=1)

@@ -34,7 +34,7 @@ def regression_interval(
         >>> [round(float(b), 2) for b in found.value]
         [2.0, 0.5]
 
-    Reference: [AKP20]; docs/inference.md has measured coverage.
+    Reference: docs/inference.md has measured coverage.
     """
     a = np.asarray(gram, dtype=np.float64)
     b = np.asarray(moment, dtype=np.float64)

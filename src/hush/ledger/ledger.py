@@ -44,7 +44,7 @@ class Ledger:
         >>> ledger.remaining().epsilon
         0.75
 
-    Reference: [RRUV16]; [HVZ23]; [FZ21].
+    Reference: [RRUV16]; [HSTVVXZ23]; [FZ21].
     """
 
     def __init__(self, opened: Opened, payers: Payers) -> None:

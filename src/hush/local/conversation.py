@@ -92,7 +92,7 @@ class Conversation:
                 f"randomizer must be one of hush.local; got "
                 f"{type(randomizer).__name__}."
             )
-        cost = Fraction(float(randomizer.curve().epsilon_at(0.0)))
+        cost = Fraction(randomizer.loss)
         spent = self._spent.get(person, Fraction(0)) + cost
         if spent > Fraction(self.epsilon):
             raise BudgetExceeded(

@@ -142,7 +142,7 @@ class HadamardResponse(Oracle):
         ) / float(self._weight)
         # A person's share of the mean is fixed: its square is not variance. Others'
         # means are 0, so the sum over people is f·1.
-        return (self._scale**2 * chance - f) / n
+        return np.maximum(self._scale**2 * chance - f, 0.0) / n
 
 
 def transform(rows: Integers) -> Integers:

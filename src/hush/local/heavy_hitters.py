@@ -60,8 +60,9 @@ class HeavyHitters(Randomizer):
     step: int = 4
 
     def __post_init__(self) -> None:
-        checks.whole("bits", self.bits, at_least=1, at_most=_MOST)
-        checks.whole("step", self.step, at_least=1, at_most=12)
+        for name, most in (("bits", _MOST), ("step", 12)):
+            value = checks.whole(name, getattr(self, name), at_least=1, at_most=most)
+            object.__setattr__(self, name, value)
         _ = self.ratio
 
     @cached_property

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from hush.local.coins import Bytes, Integers
 from hush.local.mean import Mean, Part, rounded
 from hush.local.oracle import Floats
 from hush.noise import Source, discrete_laplace
-
-if TYPE_CHECKING:
-    from hush.privacy.curve import Curve
 
 _REACH = 64  # scales: beyond lies less than e^-64 of the noise
 
@@ -66,11 +63,10 @@ class LaplaceMean(Mean):
         beyond = int(_REACH * self._scale)
         return -beyond, self._steps + beyond
 
-    def curve(self) -> "Curve":
-        """Return the guarantee of one report when its value is replaced by another."""
-        from hush.privacy.pure import Pure
-
-        return Pure(epsilon=float(self.epsilon))
+    @property
+    def loss(self) -> float:
+        """The ε that one report spends: the noise has it exactly."""
+        return float(self.epsilon)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

@@ -15,7 +15,7 @@ from hush.errors import InvalidArgument
 from hush.estimate import Estimate
 from hush.local.coins import Bytes, Integers
 from hush.local.oracle import Floats
-from hush.local.randomizer import count_of
+from hush.local.randomizer import array_of, count_of
 from hush.local.reports import Reports
 from hush.local.tally import Collector, Tally
 from hush.noise import Source, bernoulli
@@ -78,12 +78,13 @@ class Mean(Collector):
         """Return the part and the number y of each report."""
 
     def _clean(self, values: Any) -> Floats:
-        array = np.asarray(values)
+        array = array_of(values)
         if array.size == 0:
             return np.empty(0)
         if array.ndim != 1 or array.dtype.kind not in "iufb":
             raise InvalidArgument("values must be a vector of numbers.")
-        numbers = array.astype(np.float64)
+        with np.errstate(over="ignore"):  # wider floats may become infinite: clamped
+            numbers = array.astype(np.float64)
         if np.isnan(numbers).any():
             raise InvalidArgument("values must not hold NaN. Leave such people out.")
         low, high = self.bounds
@@ -124,30 +125,32 @@ class Mean(Collector):
         return Average(
             self.bounds[0] + width * mean,
             width * math.sqrt(noise / n),
-            n * inside / spread,
+            n * inside / spread if spread else 0.0,
             n,
             width * math.sqrt(spread),
         )
 
     @cached_property
     def _noise(self) -> tuple[float, float, float]:
+        """(a, b + c, -c): the noise is a + (b+c)·u - c·u(1-u), without cancellation."""
         a, b, c = (
-            float(sum(part.share * part.noise[i] for part in self.parts))
+            sum((part.share * part.noise[i] for part in self.parts), Fraction(0))
             for i in range(3)
         )
-        return a, b, c
+        return float(a), float(b + c), float(-c)
 
     def _squares(self, mean: float, square: float) -> float:
         """Return the mean of u², as far as reports tell: E y² = a + b·u + (1+c)·u²."""
-        a, b, c = self._noise
+        a, tilt, bend = self._noise
         u = min(max(mean, 0.0), 1.0)
         # Near c = -1 reports do not tell u²; the least possible gives the most noise.
-        found = (square - a - b * u) / (1 + c) if 1 + c > 1e-6 else u * u
+        rest = square - a - (tilt + bend) * u
+        found = rest / (1 - bend) if 1 - bend > 1e-6 else u * u
         return min(max(found, u * u), u)
 
     def _average(self, mean: float, square: float) -> float:
-        a, b, c = self._noise
-        return a + b * mean + c * square
+        a, tilt, bend = self._noise
+        return a + tilt * mean + bend * (mean - square)
 
     def variance(self, values: Any) -> float:
         """Return the variance of the mean of these values over the noise alone.
@@ -161,8 +164,8 @@ class Mean(Collector):
         """
         u = self._clean(values)
         count_of(u.size)
-        a, b, c = self._noise
-        each = a + b * u + c * u * u
+        a, tilt, bend = self._noise
+        each = a + tilt * u + bend * u * (1 - u)
         for part in self.parts:
             if part.steps is not None:
                 over = np.mod(u * part.steps, 1.0)
@@ -173,9 +176,9 @@ class Mean(Collector):
 
     def worst_variance(self, people: int) -> float:
         """Return the largest `variance` that any values of so many people can have."""
-        a, b, c = self._noise
-        places = [0.0, 1.0] + ([min(max(-b / (2 * c), 0.0), 1.0)] if c else [])
-        most = max(a + b * u + c * u * u for u in places)
+        a, tilt, bend = self._noise
+        turn = [min(max((1 + tilt / bend) / 2, 0.0), 1.0)] if bend else []
+        most = max(a + tilt * u + bend * u * (1 - u) for u in (0.0, 1.0, *turn))
         for part in self.parts:
             if part.steps is not None:
                 extra = (1 + float(part.noise[2])) / part.steps**2 / 4

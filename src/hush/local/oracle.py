@@ -62,7 +62,8 @@ class Oracle(Collector):
 
     def _check(self) -> None:
         _ = self.ratio  # refuses an impossible epsilon
-        checks.whole("size", self.size, at_least=2)
+        # Python's whole numbers: those of NumPy overflow.
+        object.__setattr__(self, "size", checks.whole("size", self.size, at_least=2))
 
     def _clean(self, values: Any) -> Integers:
         return categories(values, self.size)

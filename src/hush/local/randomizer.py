@@ -41,15 +41,20 @@ class Randomizer(ABC):
     @cached_property
     def ratio(self) -> Fraction:
         """The odds just below e^ε that decide the law, as an exact rational."""
-        return odds(float(self.epsilon))
+        return odds(checks.real("epsilon", self.epsilon))
+
+    @property
+    def loss(self) -> float:
+        """The ε that one report spends: log of the largest ratio, rounded up."""
+        # log1p keeps the digits of small ε; up to 2^-50 covers both roundings.
+        log = math.log1p(float(self.ratio - 1)) * (1 + 2.0**-50)
+        return min(float(self.epsilon), log)
 
     def curve(self) -> "Curve":
         """Return the guarantee of one report when its value is replaced by another."""
         from hush.privacy.pure import Pure
 
-        # log1p keeps the digits of small ε; up to 2^-50 covers both roundings.
-        log = math.log1p(float(self.ratio - 1)) * (1 + 2.0**-50)
-        return Pure(epsilon=min(float(self.epsilon), log))
+        return Pure(epsilon=self.loss)
 
     def shuffled(self, people: int) -> "Curve":
         """Return the central guarantee of `people` reports in a random order.
@@ -114,9 +119,21 @@ class Randomizer(ABC):
         return ((at, min(at + step, count)) for at in range(0, count, step))
 
 
+def array_of(values: Any) -> NDArray[Any]:
+    """Return values as an array; refuse what is none, and what hides values."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidArgument(
+            "values must not be masked: the masked would be reported. Leave them out."
+        )
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of unequal lengths
+        raise InvalidArgument("values must be an array of one shape.") from None
+
+
 def categories(values: Any, size: int) -> NDArray[np.int64]:
     """Return a vector of categories 0..size-1, or say that it is not one."""
-    array = np.asarray(values)
+    array = array_of(values)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     inside = array.ndim == 1 and array.dtype.kind in "iub"

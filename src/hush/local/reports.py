@@ -56,6 +56,11 @@ class Reports:
         dropped = f", {self.rejected} rejected" if self.rejected else ""
         return f"Reports({len(self)} of {self.randomizer!r}{dropped})"
 
+    def __add__(self, other: "Reports") -> "Reports":
+        if not isinstance(other, Reports):
+            return NotImplemented
+        return joined(self.randomizer, (self, mine(self.randomizer, other)))
+
     def header(self) -> bytes:
         """Return the eight bytes that begin every message."""
         kind, mark = self.randomizer.kind, self.randomizer.fingerprint

@@ -18,7 +18,7 @@ from hush.local.coins import (
     put,
     unused_are_zero,
 )
-from hush.local.odds import odds
+from hush.local.odds import LEAST, odds
 from hush.local.oracle import Supporting
 from hush.noise import Source, bernoulli
 
@@ -71,7 +71,7 @@ class UnaryEncoding(Supporting):
             >>> round(float(oracle.hit + oracle.miss), 9)
             1.0
         """
-        half = odds(float(epsilon) / 2)
+        half = odds(max(checks.real("epsilon", epsilon) / 2, LEAST))
         return cls(epsilon, size, half / (half + 1))
 
     @property

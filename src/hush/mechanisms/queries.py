@@ -173,7 +173,7 @@ def variance(
         >>> float(query([0, 0, 1, 1])), float(query.sensitivity())
         (0.25, 0.1875)
 
-    Reference: [DS09]; HAZARDS N7.
+    Reference: [DS09].
     """
     relation = Neighbors.of(neighbors)
     lower, upper = checks.interval("bounds", bounds)

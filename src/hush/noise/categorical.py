@@ -180,7 +180,7 @@ def exponential_argmax(
         >>> exponential_argmax([0, 10**6, 3], scale=0.5)
         1
 
-    Reference: [MS20] permute-and-flip; [DKS21] its exponential race.
+    Reference: [MS20] permute-and-flip; [DKSSW21] its exponential race.
     """
     candidates = _Candidates("scores", scores, checks.rational("scale", scale))
     kept: list[Integers] = []

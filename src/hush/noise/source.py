@@ -2,7 +2,9 @@
 
 Both sources are AES-256 in counter mode. The secure one mixes fresh bytes of the
 operating system into its key at every refill and forgets the old key, so that neither
-a copied process image nor a later compromise replays noise.
+a copied process image nor a later compromise replays noise. On a device without the
+`cryptography` package the secure source is the operating system's own generator, call
+by call: as secure, several times slower in bulk.
 """
 
 import hashlib
@@ -12,12 +14,21 @@ from abc import ABC, abstractmethod
 from typing import Any, NoReturn, TypeVar, final
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import CTR
 from numpy.typing import NDArray
 
 from hush import checks
+from hush.errors import Unsupported
+
+try:
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+    from cryptography.hazmat.primitives.ciphers.modes import CTR
+except ModuleNotFoundError as missing:
+    if (missing.name or "").partition(".")[0] != "cryptography":
+        raise  # installed and broken is not the same as absent
+    FAST = False
+else:
+    FAST = True
 
 Word = TypeVar("Word", np.uint8, np.uint16, np.uint32, np.uint64)
 
@@ -40,6 +51,38 @@ class Source(ABC):
     """
 
     seeded: bool
+
+    @abstractmethod
+    def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
+        """Return `count` independent uniform words of an unsigned `dtype`."""
+
+    def integers(self, count: int, bits: int) -> NDArray[np.int64]:
+        """Return `count` independent uniform integers of `bits` <= 63 bits."""
+        dtype: Any = np.uint64 if bits > 32 else np.uint32 if bits > 16 else np.uint16
+        words = self.words(count, dtype)
+        words >>= dtype(8 * words.itemsize - bits)
+        return words.astype(np.int64)
+
+    def bits(self, count: int) -> int:
+        """Return a uniform integer of `count` bits, of any length."""
+        whole = self.words(-(-count // 8), np.uint8).tobytes()
+        return int.from_bytes(whole, "big") >> (-count % 8)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a source of randomness cannot be copied or pickled: the copy would repeat "
+            "its noise. Pass the mechanism, and name the source where it runs."
+        )
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce_ex__(2)
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__reduce_ex__(2)
+
+
+class _Stream(Source):
+    """AES-256 in counter mode: a stock for small requests, a key for each large one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -88,33 +131,9 @@ class Source(ABC):
         _keystream(key, result.view(np.uint8).data)
         return result
 
-    def integers(self, count: int, bits: int) -> NDArray[np.int64]:
-        """Return `count` independent uniform integers of `bits` <= 63 bits."""
-        dtype: Any = np.uint64 if bits > 32 else np.uint32 if bits > 16 else np.uint16
-        words = self.words(count, dtype)
-        words >>= dtype(8 * words.itemsize - bits)
-        return words.astype(np.int64)
-
-    def bits(self, count: int) -> int:
-        """Return a uniform integer of `count` bits, of any length."""
-        whole = self.words(-(-count // 8), np.uint8).tobytes()
-        return int.from_bytes(whole, "big") >> (-count % 8)
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError(
-            "a source of randomness cannot be copied or pickled: the copy would repeat "
-            "its noise. Pass the mechanism, and name the source where it runs."
-        )
-
-    def __copy__(self) -> NoReturn:
-        self.__reduce_ex__(2)
-
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        self.__reduce_ex__(2)
-
 
 @final
-class _Secure(Source):
+class _Secure(_Stream):
     """Randomness of the operating system, stretched by AES-256-CTR."""
 
     seeded = False
@@ -138,7 +157,22 @@ class _Secure(Source):
 
 
 @final
-class Seeded(Source):
+class _System(Source):
+    """Randomness of the operating system as it comes: no state, so nothing to copy."""
+
+    seeded = False
+
+    def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
+        """Return `count` independent uniform words of an unsigned `dtype`."""
+        size = count * np.dtype(dtype).itemsize
+        return np.frombuffer(bytearray(os.urandom(size)), dtype=dtype)
+
+    def __repr__(self) -> str:
+        return "SECURE"
+
+
+@final
+class Seeded(_Stream):
     """A repeatable stream for rehearsals and tests; its releases say so for ever.
 
     Example:
@@ -151,6 +185,11 @@ class Seeded(Source):
 
     def __init__(self, seed: int) -> None:
         self.seed = checks.whole("seed", seed)
+        if not FAST:
+            raise Unsupported(
+                "a seed names an AES stream, the same on every machine; install "
+                "`cryptography` to rehearse, or leave the source out."
+            )
         super().__init__()
 
     def _first_key(self) -> bytes:
@@ -166,5 +205,14 @@ class Seeded(Source):
         return f"Seeded({self.seed})"
 
 
-SECURE: Source = _Secure()
-os.register_at_fork(after_in_child=SECURE._after_fork)  # type: ignore[attr-defined]
+def _secure() -> Source:
+    """Return the one secure source of this process."""
+    if not FAST:
+        return _System()
+    source = _Secure()
+    if hasattr(os, "register_at_fork"):  # Windows does not fork
+        os.register_at_fork(after_in_child=source._after_fork)
+    return source
+
+
+SECURE: Source = _secure()

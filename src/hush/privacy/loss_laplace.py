@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hush import checks
-from hush.errors import NoBound
-from hush.privacy.loss_law import ROUNDING, Bracket, Direction, Floats, LossLaw
-from hush.privacy.loss_mixture import MixtureLoss, log_likelihood
-from hush.privacy.loss_sampled import checked_direction, sampled_delta
+from hush.privacy.loss_falling import FallingLoss
+from hush.privacy.loss_law import ROUNDING, Bracket, Direction, Floats
+from hush.privacy.loss_mixture import log_likelihood
 
 
 @final
 @dataclass(frozen=True)
-class LaplaceLoss(MixtureLoss):
+class LaplaceLoss(FallingLoss):
     """Laplace noise of `scale` times the sensitivity, on a Poisson sample at `rate`.
 
     Guarantee: "remove" is (1-rate) Lap(0) + rate Lap(1) against Lap(0); "add" is the
@@ -35,26 +34,17 @@ class LaplaceLoss(MixtureLoss):
     direction: Direction = "remove"
 
     def __post_init__(self) -> None:
-        scale = checks.real("scale", self.scale, above=0.002)
-        rate = checks.real("rate", self.rate, above=0, at_most=1)
-        object.__setattr__(self, "scale", scale)
-        object.__setattr__(self, "rate", rate)
-        object.__setattr__(self, "direction", checked_direction(self.direction))
+        self._check(scale=checks.real("scale", self.scale, above=0.002))
 
     @property
-    def slope(self) -> float:
-        """On [0, 1] y = (2x - 1)/scale."""
-        return 2 / self.scale
+    def steepness(self) -> float:
+        """The loss at the shifted center."""
+        return 1 / self.scale
 
     @property
-    def offset(self) -> float:
-        """Y at x = 0."""
-        return -1 / self.scale
-
-    @property
-    def panel_width(self) -> float:
-        """One panel, or shorter ones for small scales."""
-        return min(1.0, 4 * self.scale)
+    def log_height(self) -> float:
+        """Lap(0) at 0."""
+        return -math.log(2 * self.scale)
 
     @cached_property
     def _peak(self) -> tuple[float, float]:
@@ -78,50 +68,13 @@ class LaplaceLoss(MixtureLoss):
     @property
     def base_atoms(self) -> tuple[Floats, Floats]:
         """The half lines x <= 0 and x >= 1."""
-        top = 1 / self.scale
+        top = self.steepness
         return np.array([-top, top]), np.array([math.log(0.5), math.log(0.5) - top])
 
-    def window(self, log_drop: float) -> tuple[float, float, float]:
-        """Return the interval of the density: nothing is outside."""
-        return 0.0, 1.0, 0.0
-
-    def log_base(self, x: Floats) -> Floats:
-        """Return the log density of Lap(0) on [0, 1]."""
-        return -x / self.scale - math.log(2 * self.scale)
-
-    def log_base_above(self, left: Floats, right: Floats, height: Floats) -> Floats:
-        """|e^(-(x+iy)/scale)| = e^(-x/scale)."""
-        return self.log_base(left)
-
-    def log_base_below(self, left: Floats, right: Floats) -> Floats:
-        """The density falls."""
-        return self.log_base(right)
-
-    def reversed(self) -> "LaplaceLoss":
-        """Return the other direction."""
-        if self.rate == 1.0:
-            return self
-        other: Direction = "add" if self.direction == "remove" else "remove"
-        return LaplaceLoss(self.scale, self.rate, other)
-
-    def sampled(self, rate: float, direction: Direction) -> LossLaw:
-        """Sampling a sample multiplies the rates."""
-        if self.direction == "add" and self.rate < 1:
-            raise NoBound(
-                "sampled needs the pair (with, without); this law is (without, with). "
-                "Call it on the 'remove' law, once for each direction."
-            )
-        rate = checks.real("rate", rate, above=0, at_most=1)
-        return LaplaceLoss(self.scale, self.rate * rate, direction)
-
-    def delta(self, epsilon: ArrayLike) -> Bracket:
-        """Return the closed form."""
-        if self.rate < 1:
-            base = LaplaceLoss(self.scale)
-            return sampled_delta(base, self.rate, self.direction, epsilon)
-        # 1 - e^((ε - a)/2) on [-a, a], a = 1/scale; 1 - e^ε below.
+    def whole_delta(self, epsilon: ArrayLike) -> Bracket:
+        """Return 1 - e^((ε - a)/2) on [-a, a], a = 1/scale, and 1 - e^ε below."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        top = 1 / self.scale
+        top = self.steepness
         blur = ROUNDING * (np.abs(epsilon) + top)
         inside = np.where(epsilon >= -top, (epsilon - top) / 2, epsilon)
         lower = -np.expm1(np.minimum(inside + blur, 0.0)) * (1 - 4 * ROUNDING)

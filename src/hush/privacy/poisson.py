@@ -66,7 +66,7 @@ class Sampled(Curve):
 
     Guarantee: for a person added and for a person removed; the worse is reported.
 
-    Reference: [ZDW22] Theorem 11; [LGHB24] on directions (N14.T3, N14.rem6).
+    Reference: [ZDW22] Theorem 11; [LRKS24] on directions (N14.T3, N14.rem6).
     """
 
     base: Curve

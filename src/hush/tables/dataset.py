@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, final, overload
 
 import ibis.expr.types as ir
 
@@ -104,6 +104,12 @@ class Dataset:
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
         return Grouped(self, found)
 
+    @overload
+    def agg(self, **aggregates: Aggregate) -> Query: ...
+
+    @overload
+    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking: ...
+
     def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
         """Ask about all rows together."""
         return Grouped(self, PublicGroups()).agg(**aggregates)
@@ -131,6 +137,12 @@ class Grouped:
 
     dataset: Dataset
     groups: Groups
+
+    @overload
+    def agg(self, **aggregates: Aggregate) -> Query: ...
+
+    @overload
+    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking: ...
 
     def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
         """Name the aggregates to release."""

@@ -162,8 +162,9 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
         values = given.get(name, given.get(words(node), public_keys(node)))
         if values is None:
             raise Unsupported(
-                f"GROUP BY {name} needs its public values{place(node)}: pass "
-                f"keys={{{name!r}: [...]}}."
+                f"GROUP BY {name} needs its public values{place(node)}: keys="
+                f"{{{name!r}: [...]}} in Python, keys = [...] under [columns.{name}] "
+                "in hush.toml."
             )
         if isinstance(values, str):
             return values

@@ -79,8 +79,9 @@ def aggregated(
         text = words(node.this)
         if text not in values:
             raise Unsupported(
-                f"MODE needs the public values it may have: pass keys={{{text!r}: "
-                f"[...]}}{place(node)}."
+                f"MODE needs the public values it may have{place(node)}: keys="
+                f"{{{text!r}: [...]}} in Python, keys = [...] under [columns.{text}] "
+                "in hush.toml."
             )
         return _made("mode", node, text, values=list(values[text]))
     raise Unsupported(
@@ -153,7 +154,8 @@ def _bounded(
         if text not in bounds:
             raise Unsupported(
                 f"{text!r} needs public bounds{place(node)}: write CLAMP({text}, 0, "
-                f"100), or pass bounds={{{text!r}: (0, 100)}}."
+                f"100), or give them: bounds={{{text!r}: (0, 100)}} in Python, "
+                f"bounds = [0, 100] under [columns.{text}] in hush.toml."
             )
         limits = bounds[text]
     text = words(node)

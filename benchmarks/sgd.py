@@ -17,6 +17,7 @@ from pathlib import Path
 ROUNDS = 3
 PEERS = ["torch==2.13.0", "opacus==1.6.0"]
 RECORDS = 8192
+SPLITS = 5
 BATCHES = (256, 2048)
 
 
@@ -256,6 +257,7 @@ def torch_speed():
                 name = f"torch {kind}" if kind == "plain" else f"Opacus {kind}"
                 runs[name], examples[name] = run, batch * steps
             found[f"{model}|{batch}"] = raced(runs, examples)
+            print(model, batch, found[f"{model}|{batch}"], file=sys.stderr)
     return found
 
 
@@ -280,7 +282,7 @@ def digits():
     found = {}
     for epsilon in (1.0, 3.0, 8.0):
         scores = []
-        for seed in range(5):
+        for seed in range(SPLITS):
             rng = np.random.default_rng(seed)
             start = {
                 "a": (rng.normal(size=(64, 64)) * np.sqrt(2 / 64)).astype(np.float32),
@@ -295,6 +297,7 @@ def digits():
             guess = np.argmax(apply(model.average, b), axis=1)
             scores.append(float(np.mean(guess == d)))
         found[str(epsilon)] = [float(np.mean(scores)), float(np.std(scores)), first]
+        print(epsilon, found[str(epsilon)], file=sys.stderr)
     program, plan = sgd.plan(loss, start, (a, c), std=5.0, steps=180, batch=len(a))
     times = []
     for _ in range(3):

@@ -19,12 +19,13 @@ from hush.errors import (
     KeyConflict,
 )
 from hush.learn import sgd
-from hush.learn.sgd import batches, draws, slack
+from hush.learn.sgd import batches, draws, slack, training
 from hush.learn.sgd.train import Session
 from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
 from hush.privacy import GDP, fixed_size, poisson
 from hush.privacy.compose import repeat
+from learn.sgd.models import MODELS
 
 X = np.linspace(-1, 1, 60, dtype=np.float32)
 
@@ -240,6 +241,31 @@ def test_training_learns_and_says_what_it_cost():
         assert found.seeded
         assert found.curve.epsilon_at(1e-5) <= 8
         assert repr(found).startswith("Trained(Training(std=")
+
+
+@pytest.mark.parametrize("name", ["conv", "mlp"])
+def test_batches_of_several_passes_train_the_same(name):
+    """A pass of 16 slots or of all: the same batches and noise, the same model."""
+    model, params, rows, _ = MODELS[name]
+    found = []
+    for most in (2048, 4):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(training, "_WIDEST", most)
+            patch.setattr(training, "GROUP", 4)
+            found.append(
+                sgd.train(
+                    model,
+                    params,
+                    rows,
+                    std=0.5,
+                    batch=9,
+                    steps=3,
+                    optimizer=optax.sgd(0.1),
+                    source=Seeded(3),
+                ).params
+            )
+    for one, two in zip(*map(jax.tree.leaves, found), strict=True):
+        assert np.allclose(one, two, atol=1e-4)
 
 
 def test_the_average_forgets_the_beginning():

@@ -158,7 +158,7 @@ class Program:
         ]
         return jax.tree.unflatten(tree, pieces)
 
-    def _advance(self, plan: Training, state: State, gradient: Any) -> State:
+    def _advance(self, state: State, gradient: Any) -> State:
         updates, memory = self.optimizer.update(gradient, state.memory, state.params)
         params = optax.apply_updates(state.params, updates)
         step = state.step + 1
@@ -186,12 +186,25 @@ class Program:
                 gradient = self.noisy(
                     plan, state.params, data, slots[i], passes[i], noise[i]
                 )
-                return self._advance(plan, state, gradient)
+                return self._advance(state, gradient)
 
             found: State = lax.fori_loop(0, count, one, state)
             return found
 
         return several
+
+    @cached_property
+    def _convolves(self) -> bool:
+        """XLA runs convolutions inside loops many times slower than outside."""
+        return "conv_general_dilated" in str(self.traced.jaxpr)
+
+    @cached_property
+    def _single(self) -> Any:
+        @partial(jax.jit, static_argnums=0)
+        def single(plan: Training, state: State, *given: Any) -> State:
+            return self._advance(state, self.noisy(plan, state.params, *given))
+
+        return single
 
     @cached_property
     def gradient(self) -> Any:
@@ -221,8 +234,13 @@ class Program:
             slots, passes = _slots(plan, order, count, ahead, least, source)
             noise = np.zeros((ahead, self.dimension), np.int32)
             noise[:count] = draws.steps(plan.deviation, (count, self.dimension), source)
-            given = self.placed((slots, passes, noise, np.int32(count)))
-            state = self._compiled(plan, state, data, *given)
+            if self._convolves:
+                for i in range(count):
+                    given = self.placed((slots[i, : passes[i]], passes[i], noise[i]))
+                    state = self._single(plan, state, data, *given)
+            else:
+                given = self.placed((slots, passes, noise, np.int32(count)))
+                state = self._compiled(plan, state, data, *given)
             done += count
             yield state
 

@@ -87,23 +87,23 @@ class Training(Mechanism):
         return Fraction(self.batch, self.records)
 
     @cached_property
-    def groups(self) -> int:
-        """How many groups of rows one pass adds up, a multiple of the devices."""
+    def _typical(self) -> int:
+        """How many slots nearly every batch fits into, unless it is very large."""
         spread = 0.0
         if self.sampling == "poisson":
             spread = 3 * math.sqrt(self.batch * (1 - float(self.rate)))
-        typical = min(math.ceil(self.batch + spread), _WIDEST)
-        each = -(-typical // GROUP)
+        return min(math.ceil(self.batch + spread), _WIDEST)
+
+    @cached_property
+    def groups(self) -> int:
+        """How many groups of rows one pass adds up, a multiple of the devices."""
+        each = -(-self._typical // GROUP)
         return -(-each // self.devices) * self.devices
 
     @cached_property
     def group(self) -> int:
         """How many rows are added in floats; groups are added exactly."""
-        typical = min(self.batch, _WIDEST)
-        if self.sampling == "poisson":
-            spread = 3 * math.sqrt(self.batch * (1 - float(self.rate)))
-            typical = min(math.ceil(self.batch + spread), _WIDEST)
-        return -(-typical // self.groups)
+        return -(-self._typical // self.groups)
 
     @property
     def rows(self) -> int:

@@ -248,7 +248,7 @@ def test_batches_of_several_passes_train_the_same(name):
     """A pass of 16 slots or of all: the same batches and noise, the same model."""
     model, params, rows, _ = MODELS[name]
     found = []
-    for most in (2048, 4):
+    for most in (4096, 4):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(training, "_WIDEST", most)
             patch.setattr(training, "GROUP", 4)

@@ -20,7 +20,7 @@ from hush.units import Neighbors
 
 SAMPLINGS = ("poisson", "fixed-size")
 GROUP = 128  # rows that are added in floats; their rounding costs 0.2 % of the clip
-_WIDEST = 2048  # rows that are differentiated together
+_WIDEST = 4096  # rows that are differentiated together
 _COARSE, _FINE = 21, 24  # bits of the noise; 64 widths of it fit 32 bits
 _SUM = 30  # a group's sum is at most 2^30 lattice steps
 
@@ -88,11 +88,12 @@ class Training(Mechanism):
 
     @cached_property
     def _typical(self) -> int:
-        """How many slots nearly every batch fits into, unless it is very large."""
+        """How many slots nearly every batch fits into, or into a few passes of."""
         spread = 0.0
         if self.sampling == "poisson":
             spread = 3 * math.sqrt(self.batch * (1 - float(self.rate)))
-        return min(math.ceil(self.batch + spread), _WIDEST)
+        total = math.ceil(self.batch + spread)
+        return -(-total // -(-total // _WIDEST))
 
     @cached_property
     def groups(self) -> int:

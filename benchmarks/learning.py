@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".bench" / "peers-mechanisms"
 PEERS = ["opendp==0.16.0", "diffprivlib==0.6.6", "scikit-learn<1.7"]
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
-SPLITS = 20
+SPLITS = 200
 
 
 def classification():
@@ -75,14 +75,18 @@ def scored(make, x, y, splits):
 
 
 def hush_scores():
-    from hush.learn import LinearRegression, LogisticRegression
+    from hush.learn import HuberSVM, LinearRegression, LogisticRegression
 
     box = {"bounds": (-1, 1)}
     lines = {"y_bounds": (-1, 1), **box}
-    logistic = {"logistic": lambda e: LogisticRegression(e, **box)}
+    logistic = {
+        "logistic": lambda e: LogisticRegression(e, **box),
+        "Huber SVM": lambda e: HuberSVM(e, **box),
+    }
     linear = {
         "log-cosh": lambda e: LinearRegression(e, **lines),
         "statistics": lambda e: LinearRegression(e, method="statistics", **lines),
+        "K-norm gradient": lambda e: LinearRegression(e, method="kng", **lines),
     }
     return table(logistic, linear)
 

@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,35 +27,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from hush.ledger import Budget, Ledger
 from hush.ledger.stores.sqlite import settings
-from hush.noise import integers
-from hush.privacy import Pure
+from hush.mechanisms import Geometric, count
 from servers import database, postgres
 
 
-@dataclass(frozen=True)
-class Die:
-    """A mechanism that takes no time, so that the ledger is what is measured."""
-
-    epsilon: float = 1e-6
-
-    def curve(self, sensitivity: Any = 1) -> Pure:
-        return Pure(epsilon=self.epsilon * sensitivity)
-
-    def run(self, value: Any, *, source: Any) -> Any:
-        return value + integers(6, source=source)
-
-
-@dataclass(frozen=True)
-class Length:
-    sensitivity: int = 1
-
-    def __call__(self, data: Any) -> int:
-        return len(data)
-
-
 def release(url: str) -> Callable[[], None]:
+    """A count of two people with integer noise: the ledger is what takes time."""
     ledger = Ledger.open(url, check=False)
-    return lambda: (ledger.release(Die(), Length(), [1, 2]), None)[1]
+    noise, people = Geometric(scale=10**6), count()
+    return lambda: (ledger.release(noise, people, [1, 2]), None)[1]
 
 
 def bare_sqlite(url: str) -> Callable[[], None]:

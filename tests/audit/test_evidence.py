@@ -13,14 +13,14 @@ from hush.audit.evidence import (
     PASS,
     RIGHT,
     WRONG,
-    Point,
     binomial,
     capital,
     critical,
-    epsilon_below,
-    points,
+    least,
+    shaken,
 )
 from hush.audit.outputs import Raised, Reader, leaves, lowest_bit
+from hush.audit.point import Point, Round, points
 from hush.noise import Seeded
 from hush.privacy import GDP, ZCDP, Pure
 
@@ -42,12 +42,68 @@ def test_a_binomial_test_is_exact():
             need = critical(made, chance, 0.05)
             assert stats.binom.sf(need - 1, made, chance) <= 0.05
             assert need == 0 or stats.binom.sf(need - 2, made, chance) > 0.05
-            over = [
-                stats.binom.pmf(c, made, chance)
-                for c in range(made + 1)
-                if epsilon_below(c, made, 0.95) > epsilon * (1 + 1e-9) + 1e-12
-            ]
-            assert sum(over) <= 0.05
+
+
+def test_shaken_tails_are_uniform():
+    # Averaged over the uniform number, exactly: P(shaken <= t) = t at the boundary.
+    for made, chance in ((1, 0.5), (7, 0.731), (40, 0.9)):
+        for t in (0.01, 0.05, 0.3, 0.9):
+            found = 0.0
+            for right in range(made + 1):
+                over = stats.binom.sf(right, made, chance)
+                mass = stats.binom.pmf(right, made, chance)
+                found += mass * min(1.0, max(0.0, (t - over) / mass))
+            assert found == pytest.approx(t, abs=1e-12)
+            assert shaken(0, made, chance, 1.0) == 1.0
+
+
+@pytest.mark.parametrize(("seen", "runs"), [(0, 10), (3, 10), (10, 10), (500, 1000)])
+def test_least_is_the_clopper_pearson_bound(seen, runs):
+    found = least(seen, runs, 1e-3)
+    if seen == 0:
+        assert found == 0
+    else:
+        assert stats.binom.sf(seen - 1, runs, found) == pytest.approx(1e-3, rel=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.01), (0.3, 0.1), (4.0, 1e-3)])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_the_chance_of_a_right_guess_is_the_largest_possible(epsilon, delta, sides):
+    # By linear programming over right and wrong rates of a given mass.
+    from scipy.optimize import linprog
+
+    charge = sides * delta / 2
+    for mass in (charge / 2, 1.5 * charge, 0.2, 0.9):
+        best = linprog(
+            [-1, 0],
+            A_ub=[[1, -math.exp(epsilon)]],
+            b_ub=[charge],
+            A_eq=[[1, 1]],
+            b_eq=[mass],
+        )
+        expected = -best.fun / mass
+        found = Point(epsilon, delta).chance(epsilon, sides, mass)
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["binomial", "betting"])
+def test_rounds_that_depend_on_each_other_rarely_accuse(kind):
+    # At the boundary of (1, 0.02), with events that guess rarely after a lucky round:
+    # the worst way to learn. At most 5 % of 600 may be accused; 62 has chance 1e-7.
+    generator = np.random.default_rng(4)
+    epsilon, delta, accused = 1.0, 0.02, 0
+    for _ in range(600):
+        rounds, mass = [], 0.5
+        for runs in (200, 400, 800):
+            wrong = (mass - delta) / (1 + math.e)
+            chances = [mass - wrong, wrong, 1 - mass]
+            guesses = generator.choice([RIGHT, WRONG, PASS], runs, p=chances)
+            rounds.append(Round(guesses, 0.1, 2, generator.random()))
+            lucky = np.sum(guesses == RIGHT) > runs * chances[0]
+            mass = 0.05 if lucky else 0.9
+        accused += Point(epsilon, delta, kind).p_value(rounds, 0.95) <= 0.05
+    assert accused < 62
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.5, 0.05), (3.0, 0.01)])
@@ -61,7 +117,7 @@ def test_bets_are_fair_at_the_claim(epsilon, delta, sides):
         charge = sides * delta / 2
         rest = max(0.0, 1 - right - wrong)
         mean = sum(
-            chance * math.exp(capital(np.array([g]), epsilon, charge, 0.1)[0])
+            chance * math.exp(capital([(np.array([g]), charge, 0.1)], epsilon)[-1])
             for g, chance in ((RIGHT, right), (WRONG, wrong), (PASS, rest))
         )
         assert mean <= 1 + 1e-12
@@ -70,7 +126,10 @@ def test_bets_are_fair_at_the_claim(epsilon, delta, sides):
 def test_capital_never_grows_with_epsilon():
     generator = np.random.default_rng(1)
     guesses = generator.choice([RIGHT, WRONG, PASS], 300, p=[0.5, 0.1, 0.4])
-    tops = [np.max(capital(guesses, e, 0.01, 0.2)) for e in np.linspace(0, 6, 40)]
+    tops = [
+        np.max(capital([(guesses[:99], 0.01, 0.2), (guesses[99:], 0.005, 0.1)], e))
+        for e in np.linspace(0, 6, 40)
+    ]
     assert all(a >= b for a, b in itertools.pairwise(tops))
 
 
@@ -84,7 +143,8 @@ def test_bets_rarely_win_when_the_claim_holds():
     won = 0
     for _ in range(400):
         guesses = generator.choice([RIGHT, WRONG, PASS], 2000, p=chances)
-        won += Point(epsilon, delta).p_value(guesses, 0.1) <= 0.05
+        rounds = [Round(guesses, 0.1, 2, 0.5)]
+        won += Point(epsilon, delta, "betting").p_value(rounds, 0.95) <= 0.05
     assert won < 45
 
 
@@ -94,7 +154,7 @@ def test_points_are_promises_of_the_claim():
             assert claim.delta_at(point.epsilon) == pytest.approx(
                 point.delta, abs=1e-12
             )
-    assert points(GDP(1.0))[0] == Point(0.0, GDP(1.0).delta_at(0.0))
+    assert points(GDP(1.0))[0] == Point(0.0, GDP(1.0).delta_at(0.0), "accuracy")
     assert any(p.delta == 0 for p in points(m.Exponential(2.0).curve(1)))
 
 

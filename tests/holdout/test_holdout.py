@@ -104,7 +104,7 @@ def test_a_failing_query_says_nothing_and_is_charged():
         holdout.ask(spy)
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is None
-    assert failed.value.__suppress_context__
+    assert failed.value.__context__ is None
     assert holdout.left == 29
 
 

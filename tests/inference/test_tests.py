@@ -9,6 +9,7 @@ from scipy import stats
 from hush import inference
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
+from hush.inference.two_shares import equal_shares
 from hush.mechanisms import Geometric, Laplace
 from hush.noise import Seeded
 
@@ -40,6 +41,59 @@ def test_two_shares_by_enumeration(a, b, tie):
     assert greater.p_value == pytest.approx(up, abs=1e-10)
     assert less.p_value == pytest.approx(1 - up, abs=1e-10)
     assert both.p_value == pytest.approx(min(1, 2 * min(up, 1 - up)), abs=1e-10)
+
+
+def rejected(n, m, mechanism, theta, alpha=0.05):
+    """Return the exact level: over both counts, both noises and the tie."""
+    k = np.arange(-40, 41)
+    noise = mechanism.error.law.pmf(k)
+    laws = [
+        np.convolve(stats.binom.pmf(np.arange(people + 1), people, theta), noise)
+        for people in (n, m)
+    ]
+    level = 0.0
+    for i, p in enumerate(laws[0]):
+        for j, q in enumerate(laws[1]):
+            if p * q < 1e-7:
+                continue
+            pair = [
+                share(i - 40, n, mechanism).count,
+                share(j - 40, m, mechanism).count,
+            ]
+            low, high = (equal_shares(*pair, tie)[0] for tie in (0.0, 1.0))
+            # Two-sided: the p-value is linear in the tie on either side.
+            width = max(high - low, 1e-300)
+            small = np.clip((alpha / 2 - low) / width, 0, 1)
+            large = np.clip((high - 1 + alpha / 2) / width, 0, 1)
+            level += p * q * min(small + large, 1.0)
+    return level
+
+
+@pytest.mark.parametrize("theta", [0.05, 0.5])
+def test_little_noise_has_the_exact_level(theta):
+    quiet = Geometric.for_epsilon(5.0, sensitivity=1)
+    assert rejected(10, 14, quiet, theta) == pytest.approx(0.05, abs=0.003)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize("theta", [0.02, 0.1, 0.3])
+def test_more_noise_never_rejects_much_more_often(epsilon, theta):
+    noise = Geometric.for_epsilon(epsilon, sensitivity=1)
+    assert rejected(50, 30, noise, theta) <= 0.054
+
+
+def test_no_noise_is_fishers_test():
+    silent = Geometric(scale=0.02)  # e^-50
+    for a, b in ((7, 1), (0, 3), (4, 4)):
+        pair = share(a, 12, silent).count, share(b, 9, silent).count
+        law = stats.hypergeom(21, 12, a + b)
+        for tie in (0.0, 0.4):
+            up, down = equal_shares(*pair, tie)
+            assert up == pytest.approx(law.sf(a) + tie * law.pmf(a), abs=1e-12)
+            assert up + down == pytest.approx(1.0)
+    # A total that nobody can have made falls back on the pooled share.
+    assert equal_shares(share(-9, 12, silent).count, share(1, 9, silent).count, 0.5)
 
 
 def test_floats_are_tested_by_their_convolution():

@@ -12,18 +12,19 @@ def gradient(slope, rows, targets, penalty, theta):
     return slope(z, targets) @ rows + penalty * theta
 
 
-def logistic_slope(z, y):
-    return -y / (1 + np.exp(np.clip(y * z, -700, 700)))
+def logistic_slope(z, y, tail=np.inf):
+    return -y / (1 + np.exp(np.clip(np.maximum(y * z, -tail), -700, 700)))
 
 
-def logistic_curvature(z, y):
-    return 1 / (2 + np.exp(np.clip(z, -700, 700)) + np.exp(-np.clip(z, -700, 700)))
+def logistic_curvature(z, y, tail=np.inf):
+    bend = 1 / (2 + np.exp(np.clip(z, -700, 700)) + np.exp(-np.clip(z, -700, 700)))
+    return np.where(y * z > -tail, bend, 0)
 
 
-def log_density(rows, targets, penalty, scale, theta, power=1):
+def log_density(rows, targets, penalty, scale, theta, power=1, tail=np.inf):
     """Log density at each point of a line, up to a constant; power 2 is Gaussian."""
     theta = np.asarray(theta)[:, None]
     z = theta * rows[None, :]
-    b = (logistic_slope(z, targets) * rows).sum(axis=1) + penalty * theta[:, 0]
-    slope = (logistic_curvature(z, targets) * rows**2).sum(axis=1) + penalty
+    b = (logistic_slope(z, targets, tail) * rows).sum(axis=1) + penalty * theta[:, 0]
+    slope = (logistic_curvature(z, targets, tail) * rows**2).sum(axis=1) + penalty
     return -(np.abs(b / scale) ** power) / power + np.log(slope)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression as Plain
 
 from hush.errors import InvalidArgument
-from hush.learn import SubsampleAggregate
+from hush.learn import SubsampleAggregate, progress_bar
 from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
 
@@ -57,6 +57,30 @@ def test_n8_a1_coefficients_of_any_estimator():
     assert model.predict(x[:3]) == pytest.approx(y[:3], abs=0.6)
     assert seen == [(i, 400) for i in range(1, 401)]
     assert model.curve_.epsilon_at(0) <= 3
+
+
+def test_blocks_in_parallel_give_the_same_answer():
+    x = np.random.default_rng(2).uniform(0, 8, (400, 1))
+    for statistic in (median, nasty):
+        answers = []
+        for jobs in (None, 3):
+            model = SubsampleAggregate(
+                statistic, bounds=(0, 10), blocks=40, n_jobs=jobs
+            )
+            model.fit(x, x[:, 0], source=Seeded(6))
+            answers.append(model.value_.tolist())
+        assert answers[0] == answers[1]
+
+
+def test_a_bar_shows_how_many_blocks_are_done(capsys):
+    shown = progress_bar()
+    for done in range(1, 4):
+        shown(done, 3)
+    x = np.arange(100.0)[:, None] % 10
+    model = SubsampleAggregate(
+        median, bounds=(0, 10), blocks=5, progress=progress_bar()
+    )
+    assert np.isfinite(model.fit(x, x[:, 0], source=Seeded(0)).value_).all()
 
 
 def test_the_budget_is_shared_by_the_coordinates():

@@ -4,17 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from hush.audit import Verdict, audit
+from hush.audit import Verdict, assert_private, audit
 from hush.learn import (
     HuberSVM,
     LinearRegression,
     LogisticRegression,
     PoissonRegression,
+    QuantileRegression,
     SelectModel,
     SubsampleAggregate,
 )
 from hush.learn.perturbation import KNormNoise
+from hush.learn.sampled import Sampled
 from hush.noise import Seeded
 from hush.privacy import Pure
 
@@ -37,6 +40,18 @@ MODELS = {
     "moments": LinearRegression(
         1.0, bounds=(-1, 1), y_bounds=(0, 1), method="statistics"
     ),
+    "least squares gradient": LinearRegression(
+        1.0, bounds=(-1, 1), y_bounds=(0, 1), method="kng"
+    ),
+    "least squares exponential": LinearRegression(
+        1.0, bounds=(-1, 1), y_bounds=(0, 1), method="exponential"
+    ),
+    "logistic gradient": LogisticRegression(1.0, bounds=(-1, 1), method="kng"),
+    "logistic exponential": LogisticRegression(
+        1.0, bounds=(-1, 1), method="exponential"
+    ),
+    "quantile": QuantileRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
+    "one against the rest": LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1, 2)),
     "subset": SelectModel(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
     "blocks": SubsampleAggregate(mean, bounds=(0, 1), blocks=5),
 }
@@ -67,6 +82,47 @@ def test_no_learner_is_convicted(name):
         source=Seeded(1),
     )
     assert found.verdict is not Verdict.VIOLATED
+
+
+def medians():
+    """Two data sets whose last targets move the median across the fifth."""
+    x, y = np.ones((6, 1)), [0.2, 0.2, 0.8, 0.8, 0.5]
+    return (x, np.array([*y, 0.2])), (x, np.array([*y, 0.8]))
+
+
+def weaker(mechanism, factor):
+    """The same mechanism with less noise than it claims."""
+    if isinstance(mechanism, Sampled):
+        return replace(mechanism, scale=mechanism.scale / factor)
+    noise = mechanism.perturbation
+    return replace(mechanism, perturbation=KNormNoise(noise.scale / factor, noise.norm))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "least squares gradient",
+        "least squares exponential",
+        "logistic gradient",
+        "logistic exponential",
+        "quantile",
+    ],
+)
+def test_samplers_with_a_tenth_of_their_noise_are_convicted(name):
+    model = clone(MODELS[name]).set_params(fit_intercept=False)
+    mechanism = model.plan(6, 1)
+    data, neighbor = medians() if name == "quantile" else pair()
+    claim = mechanism.curve()
+    assert_private(mechanism, data, neighbor, claim, samples=800, source=Seeded(1))
+    with pytest.raises(AssertionError, match="violated"):
+        assert_private(
+            weaker(mechanism, 10),
+            data,
+            neighbor,
+            claim,
+            samples=1500,
+            source=Seeded(1),
+        )
 
 
 def test_a_learner_with_a_tenth_of_its_noise_is_convicted():

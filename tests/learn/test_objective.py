@@ -20,12 +20,12 @@ from learn.ideal import gradient, log_density, logistic_curvature, logistic_slop
 CLASSES = Classes((0, 1))
 
 
-def line(bound, epsilon, size, delta=0.0, **options):
+def line(bound, epsilon, size, delta=0.0, tail=math.inf, **options):
     """A logistic mechanism with one coefficient and no constant."""
     return ObjectivePerturbation.plan(
         epsilon,
         delta=delta,
-        loss=Logistic(),
+        loss=Logistic(tail),
         rows=Ball(bound, intercept=False),
         targets=CLASSES,
         size=size,
@@ -43,15 +43,15 @@ def neighbors(bound, size):
             yield first.T, second.T
 
 
-def largest_loss(mechanism, bound, penalty):
+def largest_loss(mechanism, bound, penalty, tail=math.inf):
     """The exact privacy loss of the ideal release over small data sets."""
     reach = 40 / min(bound, 1) if bound <= 1 else 40.0
     fine = np.concatenate([[0], np.geomspace(1e-6, reach, 400)])
     theta = np.concatenate([-fine[::-1], fine])
     scale, worst = mechanism.perturbation.scale, 0.0
     for (x, y), (u, v) in neighbors(bound, mechanism.size):
-        one = log_density(x, y, penalty, scale, theta)
-        two = log_density(u, v, penalty, scale, theta)
+        one = log_density(x, y, penalty, scale, theta, tail=tail)
+        two = log_density(u, v, penalty, scale, theta, tail=tail)
         worst = max(worst, float(np.max(one - two)))
     return worst
 
@@ -64,6 +64,15 @@ def test_n6_1_the_exact_loss_on_a_line_is_within_the_claim(bound, epsilon):
     assert mechanism.curve().epsilon_at(0) <= epsilon
     # On a line two gradients differ by one row's bound, in more dimensions by two.
     assert 0.4 * epsilon < loss <= mechanism.curve().epsilon_at(0)
+
+
+@pytest.mark.parametrize("tail", [0.0, 0.5, 3.0])
+def test_the_exact_loss_with_straight_tails_is_within_the_claim(tail):
+    mechanism = line(1.0, 1.0, size=2, tail=tail)
+    assert mechanism.loss.slope_bound == pytest.approx(special.expit(tail))
+    loss = largest_loss(mechanism, 1.0, mechanism.penalty, tail)
+    assert 0.3 < loss <= mechanism.curve().epsilon_at(0)
+    assert mechanism.perturbation.scale < line(1.0, 1.0, size=2).perturbation.scale
 
 
 def test_a_curvature_linear_in_the_norm_is_caught_by_the_exact_loss():
@@ -230,11 +239,12 @@ def test_runs_have_the_ideal_law_in_space(rows, delta):
     ("loss", "targets"),
     [
         (Logistic(), CLASSES),
+        (Logistic(tail=0.5), CLASSES),
         (HuberHinge(0.25), CLASSES),
         (LogCosh(0.5), Response((0.0, 1.0))),
         (Poisson(7.0), Counts(7.0)),
     ],
-    ids=["logistic", "hinge", "log-cosh", "poisson"],
+    ids=["logistic", "tails", "hinge", "log-cosh", "poisson"],
 )
 def test_losses_keep_their_bounds(loss, targets):
     z = np.linspace(-30, 30, 20_001)
@@ -259,6 +269,16 @@ def test_answers_lie_on_a_lattice_that_data_cannot_move():
         rows = factor * np.array([[1.0], [-0.3], [0.2], [0.9]])
         answer = m.run((rows, [0, 1, 1, 0]), source=Seeded(5))
         assert answer[0] / step == round(answer[0] / step)
+
+
+def test_a_large_epsilon_leaves_an_exact_answer():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (400, 1))
+    y = (rng.uniform(size=400) < special.expit(2 * x[:, 0])).astype(int)
+    m = line(1.0, 900.0, size=400)
+    runs = [m.run((x, y), source=Seeded(i))[0] for i in range(20)]
+    assert np.std(runs) < 1e-3
+    assert m.curve().epsilon_at(0) <= 900
 
 
 def test_what_has_no_guarantee_is_refused():

@@ -1,11 +1,17 @@
-"""How fast the error of privacy falls with the number of people: N6.2."""
+"""How fast the error of privacy falls with the number of people."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy import optimize
 
-from hush.learn import LogisticRegression
+from hush.learn import (
+    LinearRegression,
+    LogisticRegression,
+    QuantileRegression,
+    SubsampleAggregate,
+)
 from hush.learn.solver import Objective, minimize
 from hush.noise import Seeded
 
@@ -55,3 +61,79 @@ def test_the_error_bound_holds_for_all_data(delta):
     missed = int((size > mechanism.error.quantile(0.9)).sum())
     assert missed <= 66
     assert (size > mechanism.error.quantile(0.9) / 4).mean() > 0.2
+
+
+SIZES = [500, 2000, 8000]
+BOX = {"bounds": (-1, 1), "y_bounds": (-1, 1)}
+
+
+def rows(n):
+    rng = np.random.default_rng(n)
+    x = rng.uniform(-1, 1, (n, 1))
+    return x, np.clip(0.3 * x[:, 0] + 0.1 + 0.2 * rng.normal(size=n), -1, 1)
+
+
+def slope_of(model, truth, runs=40, sizes=SIZES):
+    """The power of n with which private answers approach those without privacy."""
+    errors = []
+    for n in sizes:
+        x, y = rows(n)
+        mechanism, best = model.plan(n, 1), truth(x, y)
+        found = [mechanism.run((x, y), source=Seeded(i)) for i in range(runs)]
+        errors.append(np.sqrt(np.mean([np.sum((f - best) ** 2) for f in found])))
+    return np.polyfit(np.log(sizes), np.log(errors), 1)[0], errors
+
+
+def least_squares(x, y):
+    return np.linalg.lstsq(np.column_stack([x, np.ones(len(x))]), y, rcond=None)[0]
+
+
+# Each point is a mean over 40 runs, good to about 10 %, over a factor 16 of n: slopes
+# scatter by 0.05, and seeds are fixed.
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_n7_12_the_gradient_mechanism_errs_as_one_over_n():
+    linear = LinearRegression(2.0, method="kng", **BOX)
+    assert slope_of(linear, least_squares)[0] == pytest.approx(-1, abs=0.2)
+
+    def quantiles(x, y):
+        z = np.column_stack([x, np.ones(len(x))])
+        best = optimize.linprog(
+            np.concatenate([np.zeros(4), np.full(2 * len(x), 0.5)]),
+            A_eq=np.column_stack([z, -z, np.eye(len(x)), -np.eye(len(x))]),
+            b_eq=y,
+        ).x
+        return best[:2] - best[2:4]
+
+    quantile = QuantileRegression(2.0, **BOX)
+    slope, _ = slope_of(quantile, quantiles, sizes=SIZES[:2])
+    assert slope == pytest.approx(-1, abs=0.3)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_n7_10_the_exponential_mechanism_errs_as_one_over_root_n():
+    model = LinearRegression(2.0, method="exponential", **BOX)
+    slope, errors = slope_of(model, least_squares)
+    assert slope == pytest.approx(-0.5, abs=0.15)
+    # The limit law: covariance scale·(Σ xx')⁻¹, here of diag(n/3, n).
+    scale = model.plan(8000, 1).scale
+    assert errors[-1] == pytest.approx(math.sqrt(scale * 4 / 8000), rel=0.3)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_n8_blocks_cost_less_than_sampling():
+    # The remark: M(X) - T(X) falls faster than 1/√n. With k = n^0.6 blocks the noise
+    # is k^(1/3 + 1/10 - 1/2) of the sampling error: a power -0.54 of n in all.
+    errors = []
+    for n in SIZES:
+        y = rows(n)[1]
+        model = SubsampleAggregate(
+            lambda x, _: x.mean(), epsilon=2.0, bounds=(-1, 1), blocks=round(n**0.6)
+        )
+        mechanism = model.plan(n, 1)
+        runs = [mechanism.run((y[:, None], y), source=Seeded(i))[0] for i in range(200)]
+        errors.append(np.sqrt(np.mean((np.array(runs) - y.mean()) ** 2)))
+    slope = np.polyfit(np.log(SIZES), np.log(errors), 1)[0]
+    assert -1.2 < slope < -0.5

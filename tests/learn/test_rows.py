@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument
 from hush.learn.rows import Ball, Box, shape
 from hush.learn.targets import Classes, Response
 
@@ -33,6 +33,21 @@ def test_s13_rows_stay_inside_their_bounds(rows, norm, intercept):
             assert (rule.map([row])[0] == found).all()  # no row sees another
 
 
+def test_long_rows_of_a_box_are_shortened():
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-2, 2, (500, 6))
+    box = Box.of((-1, 1), 6, intercept=True, reach=1.5)
+    mapped = box.map(rows)
+    assert np.linalg.norm(mapped[:, :-1], axis=1).max() <= 1.5 * (1 + 1e-12)
+    assert np.linalg.norm(mapped, axis=1).max() <= box.length(6)
+    assert box.length(6) == pytest.approx(math.sqrt(1.5**2 + 1))
+    wide = Box.of((-1, 1), 6, intercept=True).map(rows)
+    short = np.linalg.norm(wide[:, :-1], axis=1) <= 1.5
+    assert 0 < short.sum() < 500
+    assert (mapped[short] == wide[short]).all()
+    assert mapped[0] @ wide[0] > 0  # the direction is kept
+
+
 def test_short_rows_are_kept():
     rows = np.array([[0.3, -0.4], [0.0, 0.0]])
     mapped = Ball(1.0, intercept=False).map(rows)
@@ -52,9 +67,12 @@ def test_v4_no_value_raises():
 
 def test_v5_an_unknown_class_changes_no_domain():
     y, without = Classes((0, 1)).map(np.array([0, 1, 9]))
-    assert y.tolist() == [-1, 1, 1]
+    assert y.tolist() == [-1, 1, -1]
     assert without.tolist() == [False, False, True]
-    for names in [(0,), (0, 0), (0, 1, 2)]:
+    y, without = Classes((0, 1, 2), positive=2).map(np.array([0, 1, 2, 9]))
+    assert y.tolist() == [-1, -1, 1, -1]
+    assert without.tolist() == [False, False, False, True]
+    for names in [(0,), (0, 0), (0, 1, 0)]:
         with pytest.raises(InvalidArgument, match="two different"):
             Classes(names)
 
@@ -84,8 +102,12 @@ def test_shapes_are_read_without_values():
     from scipy import sparse
 
     assert shape([[1, 2], [3, 4]]) == (2, 2)
-    for bad in ([1, 2], np.zeros((0, 2)), np.zeros((2, 0))):
-        with pytest.raises(InvalidArgument, match="two dimensions"):
+    with pytest.raises(InvalidArgument, match="two dimensions"):
+        shape([1, 2])
+    for bad in (np.zeros((0, 2)), np.zeros((2, 0))):
+        with pytest.raises(InvalidArgument, match="empty"):
             shape(bad)
-    with pytest.raises(Unsupported, match="dense"):
+    with pytest.raises(InvalidArgument, match="sparse"):
         shape(sparse.eye(3))
+    with pytest.raises(InvalidArgument, match="real"):
+        shape(np.zeros((2, 2), dtype=complex))

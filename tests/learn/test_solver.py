@@ -21,7 +21,8 @@ def problem(loss, seed, n=60, d=3, size=1.0, penalty=0.5, noise=3.0):
 
 def slope(loss, z, y):
     if isinstance(loss, Logistic):
-        return -y / (1 + mpmath.exp(y * z))
+        steep = min(1 / (1 + mpmath.exp(y * z)), mpmath.mpf(loss.slope_bound))
+        return -y * steep
     if isinstance(loss, LogCosh):
         return loss.width * mpmath.tanh((z - y) / loss.width)
     if isinstance(loss, Poisson):
@@ -46,8 +47,8 @@ def true_norm(objective, theta):
         return mpmath.norm(total)
 
 
-LOSSES = [Logistic(), LogCosh(0.5), HuberHinge(0.5), Poisson(5.0)]
-NAMES = ["logistic", "log-cosh", "hinge", "poisson"]
+LOSSES = [Logistic(), Logistic(tail=0.5), LogCosh(0.5), HuberHinge(0.5), Poisson(5.0)]
+NAMES = ["logistic", "tails", "log-cosh", "hinge", "poisson"]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)

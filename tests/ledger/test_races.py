@@ -6,12 +6,14 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from hush.errors import KeyConflict
+from hush.errors import InvalidArgument, KeyConflict
 from hush.ledger import Budget, Ledger
+from hush.mechanisms import Laplace, count, mean
 from ledger.faults import environment
 from ledger.race import unlock
 from ledger.toys import Die, Total
@@ -108,3 +110,34 @@ def test_l6_one_key_first_asked_by_many_threads(url):
             thread.join()
         assert len(texts) == 1, "who comes second is given the first answer"
         assert ledger.remaining().epsilon == pytest.approx(0.9)
+
+
+def test_first_charges_that_cross_never_mix_two_relations(durable_url):
+    """Both handles were opened when nothing was charged; one of them must lose."""
+    with Ledger.open(durable_url, budget=Budget(epsilon=9)) as parent:
+        for i in range(8):
+            parent.grant(Budget(epsilon=1), dataset=f"d{i}")
+    asked = [count(), mean(bounds=(0, 1), size=3, neighbors="replace-one")]
+
+    def charge(ledger, query, barrier):
+        barrier.wait()
+        try:
+            ledger.release(Laplace(scale=10.0), query, [1, 0, 1])
+        except InvalidArgument:
+            return 0
+        return 1
+
+    for i in range(8):
+        opened = [Ledger.open(durable_url, dataset=f"d{i}") for _ in range(4)]
+        barrier = threading.Barrier(len(opened))
+        with ThreadPoolExecutor(len(opened)) as pool:
+            done = pool.map(charge, opened, asked * 2, [barrier] * len(opened))
+            assert sum(done) == 2
+        spoken = {
+            each.content["facts"]["neighbors"]
+            for each in opened[0].history()
+            if each.kind == "reserve" and f"dataset:d{i}" in each.content["costs"]
+        }
+        assert len(spoken) == 1
+        for each in opened:
+            each.close()

@@ -254,7 +254,6 @@ def test_r3_a_real_ledger_refuses_seeds_and_a_rehearsal_says_so(tmp_path):
     [
         {"query": Total(bounds=(0, 2))},
         {"query": Total(unit="household")},
-        {"query": Total(neighbors="replace-one")},
         {"query": Total(sensitivity=2)},
         {"mechanism": Die(0.2)},
         {"mechanism": Die(sides=10)},

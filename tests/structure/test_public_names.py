@@ -44,7 +44,7 @@ CONTRACT = {
     "hush.audit.Audit": "epsilon_lower verdict plot",
 }
 # Still being written; take a name out when it is there.
-COMING = {"hush.learn": {"QuantileRegression", "sgd"}}
+COMING = {"hush.learn": {"sgd"}}
 COMMANDS = "demo init query plan budget account audit attack plot"
 
 

@@ -16,6 +16,7 @@ from hush.tables import caps as module
 from hush.tables.bounding import UNIT
 from hush.tables.caps import Caps, Field, capped
 from hush.tables.engine import fetch
+from hush.tables.hashes import nth_of_sorted
 
 BITS = (3, 5)
 
@@ -101,7 +102,7 @@ def test_duckdb_keeps_the_same_rows_by_both_forms(caps, monkeypatch):
     table = ibis.duckdb.connect().create_table("t", pyarrow.table(arrow(rows)))
     fast, wide = kept(table, caps, salt=5), kept(table, caps, salt=5, wide=True)
     monkeypatch.setattr(module, "_by_places", module._by_lists)
-    monkeypatch.setattr(module, "_edge", module.nth_smallest)
+    monkeypatch.setattr(module, "nth_smallest", nth_of_sorted)
     assert kept(table, caps, salt=5) == fast
     assert kept(table, caps, salt=5, wide=True) == wide
     assert kept(table, caps, salt=6) != fast
@@ -156,7 +157,7 @@ def test_hashes_that_tell_nothing_apart_never_exceed_the_caps(
         return (values[0].cast("int64") * 0).cast("int64")
 
     monkeypatch.setattr(module, "keyed", nothing)
-    monkeypatch.setattr(module, "_duckdb_hash", lambda value: nothing(0, value))
+    monkeypatch.setattr(module, "hashed", lambda value: nothing(0, value))
     own = [(1, i % 8, i % 32) for i in range(40)]
     found = kept(engine.table(arrow(own)), caps, wide=wide)
     holds(found, Caps(caps.rows, caps.groups), own)

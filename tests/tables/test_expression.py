@@ -9,6 +9,7 @@ import math
 import pyarrow
 import pytest
 
+import hush
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables import engine as engines
 from hush.tables import expression
@@ -384,3 +385,10 @@ def test_long_expressions_stay_short_or_are_refused(table):
 def test_a_text_where_a_number_is_needed_says_how(table):
     with pytest.raises(Unsupported, match="CAST"):
         expression.number(table, "s")
+
+
+@pytest.mark.parametrize("condition", [None, 3, True])
+def test_an_expression_is_a_text(condition):
+    data = hush.open(pyarrow.table({"x": [1.0]}), budget=hush.Budget(epsilon=1))
+    with pytest.raises(InvalidArgument, match="as text"):
+        data.where(condition)

@@ -81,3 +81,10 @@ def test_keys_that_cannot_match_are_refused(name, key):
     if name != "s":
         with pytest.raises(InvalidArgument, match=name):
             data.group_by("s", name, keys=[("a", key)])
+
+
+@pytest.mark.parametrize("key", [2**63, -(2**63) - 1, 10**400])
+def test_a_whole_key_beyond_64_bits_is_refused(data, key):
+    for name in ("i", "x"):
+        with pytest.raises(InvalidArgument, match="cannot be a value"):
+            data.group_by(name, keys=[1, key])

@@ -62,3 +62,17 @@ def test_only_private_is_a_word_for_bounds():
     query = data.agg(r=hush.covariance("a", "b", bounds="private"))
     assert query.release(epsilon=60).bounds == {"a": (1.0, 2.0), "b": (2.0, 4.0)}
     assert "25% of epsilon" in query.explain()
+
+
+def test_a_plan_supposes_bounds(salaries):
+    data = hush.open(salaries, budget=hush.Budget(epsilon=10))
+    query = data.agg(m=hush.mean("s", bounds="private"))
+    with pytest.raises(InvalidArgument, match="suppose"):
+        query.plan(epsilon=1)
+    plan = query.plan(epsilon=1, bounds={"s": (0, 64)})
+    known = data.agg(m=hush.mean("s", bounds=(0, 64))).plan(epsilon=0.75)
+    assert plan.epsilon == 1
+    assert plan.error == known.error
+    wanted = query.plan(within=1, bounds={"s": (0, 64)})
+    assert wanted.error["m"] <= 1
+    assert query.plan(wanted.epsilon, bounds={"s": (0, 64)}).error["m"] <= 1.001

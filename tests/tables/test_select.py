@@ -379,3 +379,15 @@ def test_private_tables_join_in_sql(table):
     text = "SELECT AVG(CLAMP(age, 0, 99)) AS age FROM trips JOIN ages USING (driver)"
     found = first.sql(text, epsilon=5, tables={"ages": second})
     assert 20 <= found.values["age"][0] <= 40
+
+
+def test_a_select_is_planned_and_explained_before_it_is_paid(data):
+    asked = data.prepare(
+        "SELECT COUNT(*) AS n, AVG(CLAMP(fare, 0, 80)) AS fare FROM trips ORDER BY n"
+    )
+    assert set(asked.plan(epsilon=1).error) == {"n", "fare"}
+    assert asked.plan(within={"n": 50}).error["n"] <= 50
+    assert "at most 3 rows" in asked.explain()
+    assert float(data.budget.epsilon) == 1000
+    assert set(asked.release(epsilon=1).values) == {"n", "fare"}
+    assert float(data.budget.epsilon) == 999

@@ -27,6 +27,7 @@ from hush.privacy.pure import Pure
 
 _SHARES = (1, 2, 4, 8, 16)  # of the canaries one in so many is guessed
 _LINES = 128  # of a curve's promises so many bound its tradeoff
+_ROUNDING = 1e-9  # a law is impossible if its mass is above 1 by more than this
 
 Level = Callable[[float], float]  # power of a test -> the level it needs at least
 
@@ -83,7 +84,7 @@ def one_run(
     every other curve the bound for its tradeoff function.
 
     Guarantee: if the claim holds for flipping one canary, whatever the others, the
-    verdict is "violated" with chance at most 1 - `level` (docs/audit.md).
+    verdict is "violated" with chance at most 1 - `level` (docs/proofs/one_run.md).
 
     Example:
         >>> from hush.mechanisms import Gaussian
@@ -136,10 +137,16 @@ def _right(scores: Any, included: NDArray[np.bool_], guesses: int) -> int:
 
 def _bound(claim: Curve) -> Callable[[int, int, int], float]:
     """Return the p-value of (canaries, guesses, right) under the claim."""
-    if isinstance(claim, Pure | Approx):
-        epsilon, delta = float(claim.epsilon), float(getattr(claim, "delta", 0.0))
-        return lambda m, r, v: approximate(m, r, v, epsilon, delta)
+    if isinstance(claim, Pure):
+        exact = float(claim.epsilon)
+        return lambda m, r, v: approximate(m, r, v, exact, 0.0)
     needed = level_of(claim)
+    if isinstance(claim, Approx):
+        epsilon, delta = float(claim.epsilon), float(claim.delta)
+        # Two bounds on one chance: the smaller one is a bound, too.
+        return lambda m, r, v: min(
+            approximate(m, r, v, epsilon, delta), tradeoff(m, r, v, needed)
+        )
     return lambda m, r, v: tradeoff(m, r, v, needed)
 
 
@@ -170,6 +177,11 @@ def level_of(claim: Curve) -> Level:
     Guarantee: every promise δ(ε) of the claim is two lines under its tradeoff, and the
     tradeoff lies above the largest of a few of them (N3.4, N13.P8).
     """
+    if isinstance(claim, Approx):
+        odds, gap = math.exp(min(float(claim.epsilon), 700.0)), float(claim.delta)
+        return lambda power: max(
+            0.0, (power - gap) / odds, 1 - gap - odds * (1 - power)
+        )
     if isinstance(claim, GDP):
         mu = float(claim.mu)
         return lambda power: float(special.ndtr(special.ndtri(power) - mu))
@@ -197,6 +209,7 @@ def feasible(
     up to more than 1, `tau` is impossible.
     """
     m = float(canaries)
+    most = guesses / m * (1 + _ROUNDING)
     hits, misses = right * tau / m, (guesses - right) * tau / m
     for i in range(right - 1, -1, -1):
         more = max(misses, needed(min(hits, 1.0)))
@@ -204,9 +217,9 @@ def feasible(
             break  # from here on nothing changes
         hits += i / (guesses - i) * (more - misses)
         misses = more
-        if hits + misses > guesses / m:
+        if hits + misses > most:
             return False
-    return hits + misses <= guesses / m
+    return hits + misses <= most
 
 
 def tradeoff(canaries: int, guesses: int, right: int, needed: Level) -> float:

@@ -24,7 +24,7 @@ class Audit:
     `epsilon_lower` is an ε that the data refute, at the δ of `delta`, with confidence
     `level`. `catches` is an estimate of the smallest true ε that an audit of this size
     with this event finds 95 times in 100. `roc` holds false and true positive rates of
-    the score on the test runs.
+    the last score on its `tested` runs.
 
     Guarantee: a claim that holds is called violated with chance at most 1 - `level`.
     """
@@ -43,6 +43,7 @@ class Audit:
     catches: float
     point: tuple[float, float]  # the promise δ(ε) that was tested
     roc: tuple[tuple[float, ...], tuple[float, ...]] = field(repr=False)
+    tested: int = 0  # runs behind `roc`
 
     @property
     def violated(self) -> bool:

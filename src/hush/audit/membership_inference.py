@@ -102,7 +102,7 @@ def membership(
             batch=batch,
             source=source,
         )
-        tested = int(0.9 * (found.samples - samples // 3))  # a coin chose the sides
+        tested = int(0.9 * found.tested)  # a coin chose the sides
         alpha, power = (np.array(side) for side in found.roc)
         return Membership(alpha, power, claim, found.samples, _margin(tested // 2))
     draw = many(run, batch, source, timing=False)

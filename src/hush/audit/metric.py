@@ -17,6 +17,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from hush import mechanisms as m
+from hush.mechanisms.exponential import Pieces
 from hush.noise import Body, Norm
 from hush.units import Neighbors
 
@@ -186,12 +187,20 @@ def _places(_mechanism: Any, first: Any, second: Any) -> Distance:
 @distance.register(m.TopK)
 @distance.register(m.SparseVector)
 def _largest(mechanism: Any, first: Any, second: Any) -> Distance:
+    if isinstance(first, Pieces):
+        first, second = _on_one_grid(first, second)
     found = moves(first, second)
     if found is None:
         return NONE
     if mechanism.monotone and min(found, default=0) < 0 < max(found, default=0):
         return NONE  # the scores were promised to move in one direction
     return lp(first, second, math.inf)
+
+
+def _on_one_grid(first: Pieces, second: Pieces) -> tuple[Any, Any]:
+    """Return both utilities in every cell where either of them may change."""
+    cells = np.union1d(first.cuts[:-1], second.cuts[:-1])
+    return first.at(cells), second.at(cells)
 
 
 @distance.register(m.CellQuantile)

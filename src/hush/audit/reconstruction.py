@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
+from hush.audit.minimax import minimax
 from hush.errors import InvalidArgument, NoBound
 from hush.noise import SECURE, Source
 
@@ -21,7 +22,8 @@ Floats = NDArray[np.float64]
 Method = Literal["least squares", "linear program", "exhaustive"]
 
 _SMALL = 20  # people that all subsets can be asked about
-_PROGRAM = 1000  # people that a dense linear program can hold
+_VERTEX = 100  # people whose program HiGHS solves in a moment
+_PROGRAM = 4000  # people whose program fits into a few gigabytes
 _CHUNK = 1 << 24
 
 
@@ -64,11 +66,11 @@ def reconstruct(
     """Ask about random subsets and solve for the secret bits behind the answers.
 
     `answer(asked)` gets a vector of truth values, who is asked about. There are 4 times
-    as many `queries` as `people` unless said. "least squares" serves thousands of
+    as many `queries` as `people` unless said. "least squares" serves ten thousand
     people; "linear program" minimizes the largest error, the best decoder for bounded
-    errors, for a few hundred; "exhaustive" asks about all subsets of at most 20 people
-    and returns bits that explain all answers to `within` E. `batch(matrix)` answers one
-    row per question.
+    errors, for up to 4000; "exhaustive" asks about all subsets of at most 20 people and
+    returns bits that explain all answers to `within` E. `batch(matrix)` answers one row
+    per question.
 
     Guarantee: exhaustive bits differ from the truth in at most 4E places if all answers
     are within E; if no bits explain them, `NoBound` is raised.
@@ -157,15 +159,26 @@ def _least_squares(asked: Bits, answers: Floats) -> Floats:
 
 
 def _program(asked: Bits, answers: Floats) -> Floats:
-    """Return x in [0, 1]^n that minimizes the largest |Qx - answers|."""
-    from scipy.optimize import linprog
+    """Return x in [0, 1]^n that minimizes the largest |Qx - answers|.
 
-    count, people = asked.shape
+    HiGHS solves small programs to the last digit; large ones are dense and need a
+    method that knows it.
+    """
+    people = asked.shape[1]
     if people > _PROGRAM:
         raise InvalidArgument(
             f"a linear program takes at most {_PROGRAM} people; got {people}. Use "
             "method='least squares'."
         )
+    if people > _VERTEX:
+        return minimax(asked, answers)
+    return _vertex(asked, answers)
+
+
+def _vertex(asked: Bits, answers: Floats) -> Floats:
+    from scipy.optimize import linprog
+
+    count, people = asked.shape
     matrix, ones = asked.astype(np.float64), np.ones((count, 1))
     both = np.block([[matrix, -ones], [-matrix, -ones]])
     cost = np.zeros(people + 1)

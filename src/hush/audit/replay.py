@@ -11,7 +11,8 @@ applied, a key, an error, a NaN. No statistics, no luck: two runs.
 import copy
 import dataclasses
 import numbers
-from collections.abc import Callable, Sequence, Sized
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Sized
 from fractions import Fraction
 from typing import Any, final
 
@@ -20,14 +21,16 @@ import numpy as np
 from hush.audit.divergence import Call, Divergence, Replay
 from hush.audit.metric import READS_DATA, distance
 from hush.audit.schema import differences
+from hush.audit.threads import Lane, followed, lane
 from hush.mechanisms import DiscreteGaussian, Gaussian
+from hush.mechanisms.exponential import Pieces
 from hush.mechanisms.listening import declared, declaring, listening
 from hush.mechanisms.query import Released
 
 Run = Callable[[Any], Any]
 
 
-class _Stop(BaseException):
+class _Stop(SystemExit):
     """Ends a replay that has no recorded answer to give; no `except` may keep it."""
 
 
@@ -43,6 +46,8 @@ class _Heard:
 
     @property
     def form(self) -> str:
+        if isinstance(self.value, Pieces):
+            return repr(self.value)  # where the pieces lie is up to the data
         return "data" if isinstance(self.mechanism, READS_DATA) else form(self.value)
 
 
@@ -68,12 +73,23 @@ def form(value: Any) -> str:
     return f"{'x'.join(map(str, array.shape))} {kind}s"
 
 
-class _Ear:
+class _Ear(ABC):
     """Hears the outermost mechanism; a query and its mechanism count as two."""
 
     def __init__(self, bare: Any) -> None:
-        self.heard: list[_Heard] = []
+        self.lanes: dict[Lane, list[_Heard]] = {(): []}
         self._bare = bare
+        self._talks: dict[int, tuple[Any, list[Any]]] = {}
+
+    @property
+    def heard(self) -> list[_Heard]:
+        """What was heard in this thread so far."""
+        return self.lanes.setdefault(lane(), [])
+
+    @property
+    def silent(self) -> bool:
+        """Whether no mechanism ran in any thread."""
+        return not any(self.lanes.values())
 
     def hear(self, mechanism: Any, value: Any, run: Run) -> Any:
         if isinstance(mechanism, Released):
@@ -87,8 +103,21 @@ class _Ear:
         self.heard.append(found)
         return _kept(found.output)
 
+    def turn(self, talk: Any, mechanism: Any, value: Any, run: Run) -> Any:
+        """Hear the next turn; what counts is all that was said to `talk` so far.
+
+        A conversation promises something about its whole input, so each turn is judged
+        together with those before it.
+        """
+        _, said = self._talks.setdefault(id(talk), (talk, []))
+        said.append(_kept(value))
+        found = self.answer(mechanism, list(said), lambda given: run(given[-1]))
+        self.heard.append(found)
+        return _kept(found.output)
+
+    @abstractmethod
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        raise NotImplementedError
+        """Return what a mechanism says about a value, in its own way or another."""
 
     def sensitivity(self, mechanism: Any) -> Any:
         said = declared()
@@ -128,9 +157,9 @@ class _Recorder(_Ear):
 class _Replayer(_Ear):
     """Gives the recorded answers, and notes what differs."""
 
-    def __init__(self, recorded: Sequence[_Heard], bare: Any) -> None:
+    def __init__(self, recorded: Mapping[Lane, Sequence[_Heard]], bare: Any) -> None:
         super().__init__(bare)
-        self._recorded = recorded
+        self.recorded = recorded
         self.divergences: list[Divergence] = []
         self.calls: list[Call] = []
 
@@ -138,11 +167,11 @@ class _Replayer(_Ear):
         self.divergences.append(Divergence(what, text, len(self.heard), seen))
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        at = len(self.heard)
-        if at >= len(self._recorded):
+        at, recorded = len(self.heard), self.recorded.get(lane(), ())
+        if at >= len(recorded):
             self.note("sequence", f"{type(mechanism).__name__} ran on one side only")
             raise _Stop
-        old = self._recorded[at]
+        old = recorded[at]
         if type(mechanism) is not type(old.mechanism):
             names = type(old.mechanism).__name__, type(mechanism).__name__
             self.note("sequence", "another mechanism ran", names)
@@ -194,7 +223,7 @@ def _changed(first: Any, second: Any) -> list[str]:
 
 def _heed(run: Run, data: Any, ear: _Ear) -> tuple[Any, BaseException | None]:
     try:
-        with listening(ear):
+        with followed(), listening(ear):
             return run(data), None
     except (Exception, _Stop) as problem:
         return None, problem
@@ -212,13 +241,15 @@ def replay(
 
     `run(data)` may use any mechanisms of hush, by itself, through queries or through a
     ledger. `sensitivity` is what mechanisms that run without a query are charged at:
-    one number, or one per call. `released` picks what the outside sees of the result,
-    where it also holds a clock or an identity; of a `Release` only the values count.
+    one number, or one per call (of a thread). `released` picks what the outside sees of
+    the result, where it also holds a clock or an identity; of a `Release` only the
+    values count.
 
     Guarantee: a report that passed, for every pair of neighbors, means that the result
     satisfies the composition of the curves of the calls heard at their sensitivities,
-    on the path of answers that was recorded. Mechanisms are heard in the caller's own
-    thread, and through `run`: conversations (`start`) are not.
+    on the path of answers that was recorded; all turns of one conversation (`start`)
+    count as one call. Threads and pools of threads that the run starts are heard, other
+    processes are not.
 
     Example:
         >>> from hush.mechanisms import Laplace, sum
@@ -246,19 +277,22 @@ def replay(
 def _again(
     run: Run, data: Any, recorder: _Recorder, first: Any, show: Run, bare: Any
 ) -> Replay:
-    replayer = _Replayer(recorder.heard, bare)
+    replayer = _Replayer(recorder.lanes, bare)
     second, problem = _heed(lambda d: show(run(d)), data, replayer)
     found = replayer.divergences
     if problem is not None:
         if not isinstance(problem, _Stop):
             found.append(_raised(problem, "the second"))
     else:
-        if not recorder.heard:
-            text = "no mechanism of hush ran in this thread, so nothing was checked"
+        if recorder.silent:
+            text = "no mechanism of hush was heard, so nothing was checked"
             found.append(Divergence("silence", text))
-        if len(replayer.heard) < len(recorder.heard):
-            left = recorder.heard[len(replayer.heard)].mechanism
-            replayer.note("sequence", f"{type(left).__name__} ran on one side only")
+        for place, recorded in sorted(recorder.lanes.items()):
+            more = len(replayer.lanes.get(place, ()))
+            if more < len(recorded):
+                left = type(recorded[more].mechanism).__name__
+                text = f"{left} ran on one side only"
+                found.append(Divergence("sequence", text, more))
         for kind, where in differences(first, second):
             text = f"{where} has another {kind}"
             found.append(Divergence("result", text, None, (first, second)))

@@ -2,11 +2,13 @@
 
 Which score is used does not matter for validity, only for power: all of them are fitted
 on training runs and judged on fresh ones. A score is one number of the result itself,
-or the logarithm of a likelihood ratio that was estimated bin by bin.
+or the logarithm of a likelihood ratio that was estimated bin by bin. What is common to
+all runs, such as where the bins are, comes from the whole training table; only what
+tells the two data sets apart is fitted, so that it can be judged on other runs.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, final
 
@@ -29,8 +31,18 @@ class Score:
     name: str
     of: Callable[[Table], Floats]
     words: Callable[[float, float], str]
-    plain: bool = False  # nothing was fitted
-    handicap: float = 0.0  # by how many standard errors it must beat a plain score
+
+
+Fit = Callable[[Table, NDArray[np.bool_]], Score]
+
+
+@final
+@dataclass(frozen=True)
+class Candidate:
+    """A score that waits to be fitted; `free` says how many numbers a fit chooses."""
+
+    fit: Fit
+    free: int = 0
 
 
 @final
@@ -95,7 +107,7 @@ def _looked_up(
         ]
         return "; ".join(said) or "never"
 
-    return Score(name, of, words, handicap=2.0)
+    return Score(name, of, words)
 
 
 def _plain(name: str, of: Callable[[Table], Floats], sign: float) -> Score:
@@ -108,7 +120,7 @@ def _plain(name: str, of: Callable[[Table], Floats], sign: float) -> Score:
             said.append(f"data when {name} {less} {sign * low:.6g}")
         return "; ".join(said) or "never"
 
-    return Score(name, lambda table: sign * of(table), words, plain=True)
+    return Score(name, lambda table: sign * of(table), words)
 
 
 def _leaf(name: str) -> str:
@@ -189,55 +201,71 @@ def _bits(column: _Column, table: Table) -> _Column:
     return _Column(f"{_BITS}{column.name}", of, column.special, cells)
 
 
-def scores(table: Table, side: NDArray[np.bool_]) -> Iterator[Score]:
-    """Yield every score, fitted to results of which `side` are the neighbor's."""
+def candidates(table: Table) -> Iterator[Candidate]:
+    """Yield every score that results of this form may have."""
     columns = _columns(table)
     size = _Column("number of leaves", lambda t: t.size, _zeros, Bins.of(table.size))
     extra = [*_differences(table), size]
     extra += [_bits(each, table) for each in columns[:_JOINT]]
-    fitted: list[tuple[_Column, Floats]] = []
     for column in [*columns, *extra]:
-        ratio = _ratio(column.coded(table), side, column.count)
-        fitted.append((column, ratio))
-
-        def text(code: int, column: _Column = column) -> str:
-            return column.text(code, table.words)
-
-        yield _looked_up(column.name, column.coded, ratio, text)
+        yield Candidate(_cells(column, table.words), column.bins.count)
         if len(column.bins.edges) > 1 and not column.name.startswith(_BITS):
             for sign in (1.0, -1.0):
-                yield _plain(column.name, column.of, sign)
+                yield Candidate(_unfitted(column, sign))
     if len(columns) > 1:
-        yield _added(fitted[: len(columns)])
-        yield _linear(table, side)
-        yield _between(table, side)
+        yield Candidate(_added(columns), sum(each.bins.count for each in columns))
+        yield Candidate(_linear(table), len(columns))
+        yield Candidate(_between, len(columns))
 
 
-def _added(fitted: list[tuple[_Column, Floats]]) -> Score:
-    """Return the sum of all ratios: right where the leaves are independent."""
+def _cells(column: _Column, words: tuple[str, ...]) -> Fit:
+    def fit(table: Table, side: NDArray[np.bool_]) -> Score:
+        ratio = _ratio(column.coded(table), side, column.count)
+        return _looked_up(
+            column.name, column.coded, ratio, lambda code: column.text(code, words)
+        )
 
-    def of(table: Table) -> Floats:
-        parts = [ratio[column.coded(table)] for column, ratio in fitted]
-        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
-
-    found = _plain("the likelihood ratio of all values", of, 1.0)
-    return replace(found, plain=False, handicap=1.0)
+    return fit
 
 
-def _linear(table: Table, side: NDArray[np.bool_]) -> Score:
-    """Return Fisher's discriminant on values cut to their middle 99 %."""
-    low, high = np.quantile(table.values, [0.005, 0.995], axis=0)
+def _unfitted(column: _Column, sign: float) -> Fit:
+    return lambda _table, _side: _plain(column.name, column.of, sign)
+
+
+def _added(columns: list[_Column]) -> Fit:
+    """Add up all ratios: right where the leaves are independent."""
+
+    def fit(table: Table, side: NDArray[np.bool_]) -> Score:
+        ratios = [_ratio(each.coded(table), side, each.count) for each in columns]
+
+        def of(t: Table) -> Floats:
+            parts = [
+                ratio[each.coded(t)]
+                for each, ratio in zip(columns, ratios, strict=True)
+            ]
+            return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+
+        return _plain("the likelihood ratio of all values", of, 1.0)
+
+    return fit
+
+
+def _linear(pooled: Table) -> Fit:
+    """Fisher's discriminant on values cut to their middle 99 %."""
+    low, high = np.quantile(pooled.values, [0.005, 0.995], axis=0)
 
     def cut(t: Table) -> Floats:
         return np.clip(t.values, low, high)
 
-    x = cut(table)
-    gap = x[side].mean(axis=0) - x[~side].mean(axis=0)
-    spread: Any = np.atleast_2d(np.cov(x, rowvar=False))
-    ridge = np.eye(len(gap)) * (np.trace(spread) / len(gap) * 1e-6 + 1e-300)
-    weights = np.linalg.lstsq(spread + ridge, gap, rcond=None)[0]
-    found = _plain("a weighted sum of values", lambda t: cut(t) @ weights, 1.0)
-    return replace(found, plain=False, handicap=0.5)
+    def fit(table: Table, side: NDArray[np.bool_]) -> Score:
+        x = cut(table)
+        gap = x[side].mean(axis=0) - x[~side].mean(axis=0)
+        spread: Any = np.atleast_2d(np.cov(x, rowvar=False))
+        ridge = np.eye(len(gap)) * (np.trace(spread) / len(gap) * 1e-6 + 1e-300)
+        weights = np.linalg.lstsq(spread + ridge, gap, rcond=None)[0]
+        return _plain("a weighted sum of values", lambda t: cut(t) @ weights, 1.0)
+
+    return fit
 
 
 def _between(table: Table, side: NDArray[np.bool_]) -> Score:
@@ -253,5 +281,4 @@ def _between(table: Table, side: NDArray[np.bool_]) -> Score:
     def of(t: Table) -> Floats:
         return np.asarray(np.clip(t.values, low, high) @ scale, dtype=np.float64)
 
-    found = _plain("the values cut to between their medians, added up,", of, 1.0)
-    return replace(found, plain=False, handicap=0.5)
+    return _plain("the values cut to between their medians, added up,", of, 1.0)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument
@@ -35,13 +36,13 @@ class Counter:
 
 def total(compute: Callable[[], int]) -> int:
     """Return a private total; a failure says nothing about whom it failed on."""
-    try:
+    with suppress(Exception):
         return compute()
-    except Exception:
-        raise DrawFailed(
-            "the query failed on the holdout; its question is used up. Try it on your "
-            "own data first: it must give one number for every record."
-        ) from None
+    # Raised out here, the error does not even carry the first one as its context.
+    raise DrawFailed(
+        "the query failed on the holdout; its question is used up. Try it on your own "
+        "data first: it must give one number for every record."
+    )
 
 
 def same_size(people: People, predictions: Any) -> None:

@@ -5,6 +5,7 @@ from hush.inference.consistency import consistent, marginals, nonnegative, tree
 from hush.inference.difference import difference_interval, difference_test
 from hush.inference.interval import Interval, NoisyInterval
 from hush.inference.mean import clipping_bias, mean_from_totals, mean_interval
+from hush.inference.noisy_share import proportion_from_counts
 from hush.inference.proportion import (
     Proportion,
     proportion_interval,
@@ -27,6 +28,7 @@ from hush.inference.sizes import (
     price_of_privacy,
 )
 from hush.inference.spread import variance_interval
+from hush.inference.totals import total_interval
 from hush.inference.verdict import Test
 from hush.inference.workload import (
     Question,
@@ -63,11 +65,13 @@ __all__ = [
     "plan_accuracy",
     "plan_budget",
     "price_of_privacy",
+    "proportion_from_counts",
     "proportion_interval",
     "proportion_power",
     "proportion_test",
     "quantile_interval",
     "regression_interval",
+    "total_interval",
     "tree",
     "variance_interval",
 ]

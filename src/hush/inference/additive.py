@@ -18,6 +18,7 @@ from hush.noise import SECURE, Source, integers
 
 Floats = NDArray[np.float64]
 _FAR = 2.0**62
+_NEAR = 1e-7  # steps
 _FEW = 1e6  # up to this variance, in steps, the law is kept as a table
 
 
@@ -56,8 +57,14 @@ class Additive:
         """Return the noise after multiplying a release by `factor` > 0."""
         return Additive(self.law, self.step * checks.real("factor", factor, above=0))
 
-    def _index(self, distance: Floats) -> NDArray[np.int64]:
-        return np.clip(distance, -_FAR, _FAR).astype(np.int64)
+    def _steps(self, distance: ArrayLike) -> Floats:
+        """Return a distance in steps; scaling must not move it off the lattice."""
+        steps = np.asarray(distance, np.float64) / self.step
+        near = np.rint(steps)
+        return np.where(np.abs(steps - near) < _NEAR, near, steps)
+
+    def _index(self, steps: Floats) -> NDArray[np.int64]:
+        return np.clip(steps, -_FAR, _FAR).astype(np.int64)
 
     @cached_property
     def _tables(self) -> tuple[Floats, Floats, Floats] | None:
@@ -78,19 +85,19 @@ class Additive:
 
     def above(self, distance: ArrayLike) -> Floats:
         """Return P(noise > distance)."""
-        k = self._index(np.floor(np.asarray(distance, np.float64) / self.step))
+        k = self._index(np.floor(self._steps(distance)))
         found = self._look(0, k)
         return np.asarray(self.law.survival(k)) if found is None else found
 
     def below(self, distance: ArrayLike) -> Floats:
         """Return P(noise < distance)."""
-        k = self._index(np.ceil(np.asarray(distance, np.float64) / self.step))
+        k = self._index(np.ceil(self._steps(distance)))
         found = self._look(1, k)
         return np.asarray(self.law.cdf(k - 1)) if found is None else found
 
     def equal(self, distance: ArrayLike) -> Floats:
         """Return P(noise = distance)."""
-        steps = np.asarray(distance, np.float64) / self.step
+        steps = self._steps(distance)
         k = self._index(np.rint(steps))
         found = self._look(2, k)
         if found is None:
@@ -99,7 +106,7 @@ class Additive:
 
     def cdf(self, distance: ArrayLike) -> Floats:
         """Return P(noise <= distance)."""
-        k = self._index(np.floor(np.asarray(distance, np.float64) / self.step))
+        k = self._index(np.floor(self._steps(distance)))
         return np.asarray(self.law.cdf(k))
 
 

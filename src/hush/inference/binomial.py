@@ -77,8 +77,10 @@ def solve(n: int, score: Score, wanted: float) -> float:
         if math.isfinite(probit) and slope > 0:
             density = math.exp(-probit * probit / 2) / math.sqrt(2 * math.pi)
             move = odds - (probit - goal) * density / slope
+        if abs(move - odds) < 1e-8:  # before the bracket, whose end this may be
+            return float(special.expit(move))
         fresh = move if low < move < high else (low + high) / 2
-        if abs(fresh - odds) < 1e-9 or high - low < 1e-12:
+        if abs(fresh - odds) < 1e-8 or high - low < 1e-12:
             return float(special.expit(fresh))
         odds = fresh
     return float(special.expit(odds))
@@ -87,8 +89,9 @@ def solve(n: int, score: Score, wanted: float) -> float:
 def _start(n: int, score: Score, wanted: float) -> float:
     """Return the log odds of the count at which the score itself passes `wanted`."""
     first, last = 0, n
-    while last - first > 1:
-        middle = (first + last) // 2
+    while last - first > max(1, first // 16):
+        wide = last > 4 * (first + 1)
+        middle = math.isqrt((first + 1) * last) if wide else (first + last) // 2
         if score(middle, middle)[0] < wanted:
             first = middle
         else:

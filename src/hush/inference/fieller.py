@@ -2,35 +2,53 @@
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import final
 
 from hush import checks
-from hush.inference.convolution import Convolution
+from hush.inference.convolution import Convolution, convolve, normal
 from hush.inference.interval import Interval
 
 
 def fieller(
-    top: float, bottom: float, *, fixed: float, growing: float
-) -> tuple[float, float] | None:
-    """Return the u with (top - u·bottom)² <= fixed² + u²·growing², if bounded.
+    top: float,
+    bottom: float,
+    *,
+    fixed: float,
+    growing: float,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> tuple[float, float]:
+    """Return the range of u in `limits` with |top - u·bottom|² <= fixed² + u²·growing².
+
+    Where no u does, the nearest one of `limits` (or between) stands for both ends.
 
     Example:
         >>> fieller(2.0, 1.0, fixed=1.0, growing=0.0)
         (1.0, 3.0)
-        >>> fieller(2.0, 1.0, fixed=1.0, growing=2.0) is None
-        True
+        >>> fieller(2.0, 1.0, fixed=1.0, growing=2.0, limits=(-5.0, 5.0))
+        (-5.0, 5.0)
+        >>> fieller(9.0, 1.0, fixed=1.0, growing=0.0, limits=(-5.0, 5.0))
+        (5.0, 5.0)
 
     Reference: [F54].
     """
     lead = bottom**2 - growing**2
-    if lead <= 0 or bottom <= 0:
-        return None
-    root = (top * bottom) ** 2 - lead * (top**2 - fixed**2)
-    if root < 0:
-        return None
-    reach = math.sqrt(root)
-    return (top * bottom - reach) / lead, (top * bottom + reach) / lead
+    middle, rest = top * bottom, top**2 - fixed**2
+
+    def excess(u: float) -> float:
+        if math.isinf(u):
+            return math.copysign(math.inf, lead) if lead else -u * middle
+        return lead * u * u - 2 * middle * u + rest
+
+    low, high = limits
+    inside = [u for u in limits if excess(u) <= 0]
+    room = middle**2 - lead * rest
+    if lead != 0 and room >= 0:
+        roots = [(middle + sign * math.sqrt(room)) / lead for sign in (-1, 1)]
+        inside += [u for u in roots if low <= u <= high]
+    if not inside:
+        best = min(max(middle / lead if lead > 0 else low, low), high)
+        return best, best
+    return min(inside), max(inside)
 
 
 @final
@@ -48,15 +66,16 @@ class Ratio(Interval):
     middle: float = 0.0
     half: float = 1.0
     bias: float = 0.0
+    limits: tuple[float, float] = (-1.0, 1.0)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the Fieller set inside [middle - half, middle + half]."""
+        """Return the ratios that the release does not contradict, inside `limits`."""
         p = (1 + checks.real("level", level, above=0, below=1)) / 2
         fixed, whole = self.fixed.quantile(p), self.growing.quantile(p)
         growing = math.sqrt(max(whole**2 - fixed**2, 0.0))
-        found = fieller(self.top, self.bottom, fixed=fixed, growing=growing)
-        low, high = (-1.0, 1.0) if found is None else found
-        low, high = (min(max(each, -1.0), 1.0) for each in (low, high))
+        low, high = fieller(
+            self.top, self.bottom, fixed=fixed, growing=growing, limits=self.limits
+        )
         return (
             self.middle + self.half * low - self.bias,
             self.middle + self.half * high + self.bias,
@@ -66,18 +85,24 @@ class Ratio(Interval):
 @final
 @dataclass(frozen=True)
 class Scale(Interval):
-    """A positive number whose sampling error is `relative` times itself, plus noise."""
+    """A positive number whose sampling error is `relative` times itself, plus noise.
 
+    `released` is what came out, which noise may have made negative.
+    """
+
+    released: float
     noise: Convolution
     relative: float
     most: float = math.inf
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the numbers v with |value - v| within noise and v·relative."""
+        """Return the numbers v with |released - v| within noise and v·relative."""
         p = (1 + checks.real("level", level, above=0, below=1)) / 2
-        z = NormalDist().inv_cdf(p)
-        found = fieller(
-            self.value, 1.0, fixed=self.noise.quantile(p), growing=z * self.relative
+        fixed = self.noise.quantile(p)
+        # Quantiles add up like standard deviations, nearly; exactly at `value`.
+        at = max(self.value, fixed / 8)
+        both = convolve(normal(at * self.relative), *self.noise.parts).quantile(p)
+        growing = math.sqrt(max(both**2 - fixed**2, 0.0)) / at if at > 0 else 0.0
+        return fieller(
+            self.released, 1.0, fixed=fixed, growing=growing, limits=(0.0, self.most)
         )
-        low, high = (0.0, self.most) if found is None else found
-        return min(max(low, 0.0), self.most), max(min(high, self.most), 0.0)

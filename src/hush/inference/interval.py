@@ -7,7 +7,7 @@ from typing import Any
 
 from hush import checks
 from hush.estimate import Estimate
-from hush.inference.convolution import Convolution
+from hush.inference.convolution import Convolution, Error, convolve
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,24 @@ class Interval(Estimate):
 
 @dataclass(frozen=True)
 class NoisyInterval(Interval):
-    """An interval whose error is the exact sum of sampling error and known noise.
+    """An interval whose error is the sum of sampling error and known noise.
 
     `bias` is how far clamping may have moved the value to either side; both ends move
     out by it. `limits` are where the truth must lie.
     """
 
-    error: Convolution
+    errors: tuple[Error, ...]
     bias: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
+
+    def error(self, level: float) -> Convolution:
+        """Return the law of the error to use in an interval of this level."""
+        return convolve(*(each.at(level) for each in self.errors))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return ends that hold the truth with probability `level`."""
         checks.real("level", level, above=0, below=1)
-        reach = self.error.quantile((1 + level) / 2) + self.bias
+        reach = self.error(level).quantile((1 + level) / 2) + self.bias
         low, high = self.limits
         return (
             min(max(self.value - reach, low), high),

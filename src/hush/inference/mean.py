@@ -6,13 +6,20 @@ from typing import Any
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.inference.additive import Additive, number
-from hush.inference.convolution import convolve, student
+from hush.inference.convolution import (
+    Error,
+    Part,
+    Shape,
+    convolve,
+    noise,
+    normal,
+)
 from hush.inference.fieller import Ratio
 from hush.inference.interval import NoisyInterval
+from hush.inference.sampled import Sampled
 from hush.mechanisms.mechanism import Mechanism
 
 Bounds = tuple[float, float]
-_FEWEST = 8  # degrees of freedom
 
 
 def clipping_bias(clamp: float, *, moment: float, order: float = 2.0) -> float:
@@ -33,32 +40,39 @@ def clipping_bias(clamp: float, *, moment: float, order: float = 2.0) -> float:
     return min(m * math.exp(log_best), float(m ** (1 / k)))
 
 
-def _spread(
+def _sampling(
     middle: float,
     n: int,
     bounds: Bounds,
     released: Any,
     mechanism: Mechanism | None,
-) -> tuple[float, float]:
-    """Return the variance of one value and its degrees of freedom.
+    mean: Part,
+) -> tuple[float, Error]:
+    """Return the variance of one value, and the error that sampling makes of it.
 
     Without a released variance it is the largest one that bounds and mean allow.
     """
     lower, upper = bounds
-    inside = min(max(middle, lower), upper)
-    largest = (upper - inside) * (inside - lower)  # Bhatia and Davis
+    most = max((upper - lower) ** 2 / 4, 1e-300)
     if released is None:
-        return max(largest, (upper - lower) ** 2 / (4 * n)), math.inf
+        inside = min(max(middle, lower), upper)
+        largest = (upper - inside) * (inside - lower)  # Bhatia and Davis
+        spread = max(largest, most / n)
+        return spread, normal(math.sqrt(spread / n))
     found = number("variance", released)
-    noise = 0.0 if mechanism is None else Additive.of(mechanism, released).std
-    # Half its noise is the least a variance is taken for, and eight the fewest degrees
-    # of freedom: lower ones cover too little or, with Student's tails, too much
-    # (docs/inference.md).
-    value = max(found, noise / 2, (upper - lower) ** 2 * 1e-12)
-    value = min(value, max((upper - lower) ** 2 / 4, 1e-300))
-    error = 2 * value**2 / max(n - 1, 1) + noise**2
-    fewest = min(_FEWEST, max(n - 1, 1))
-    return value, max(2 * value**2 / error, fewest)
+    doubt = None if mechanism is None else noise(Additive.of(mechanism, released))
+    noisy = 0.0 if doubt is None else doubt.std
+    bell = doubt is not None and doubt.shape is Shape.NORMAL
+    error = Sampled(
+        found / n,
+        max(n - 1, 1),
+        most / n,
+        noisy / n,
+        mean.std,
+        (bell, mean.shape is Shape.NORMAL),
+    )
+    # The first is a guess for `std` and `effective`; the ends do not use it.
+    return min(max(found, most * 1e-12, noisy / 2), most), error
 
 
 def mean_interval(
@@ -98,19 +112,19 @@ def mean_interval(
     lower, upper = checks.interval("bounds", bounds)
     moved = checks.real("bias", bias, at_least=0)
     checks.real("level", level, above=0, below=1)
-    noise = Additive.of(mechanism, float(value))
-    spread, freedom = _spread(
-        value, people, (lower, upper), variance, variance_mechanism
+    added = noise(Additive.of(mechanism, float(value)))
+    spread, error = _sampling(
+        value, people, (lower, upper), variance, variance_mechanism, added
     )
     sampling = math.sqrt(spread / people)
-    total = math.hypot(sampling, noise.std)
+    total = math.hypot(sampling, added.std)
     effective = people * (sampling / total) ** 2 if total > 0 else float(people)
     return NoisyInterval(
         value,
         total,
         effective,
         level,
-        error=convolve(student(sampling, freedom), noise),
+        errors=(error, added),
         bias=moved,
         limits=(lower - moved, upper + moved),
     )
@@ -125,12 +139,16 @@ def mean_from_totals(
     bounds: Bounds,
     variance: float | None = None,
     bias: float = 0.0,
+    units: tuple[float, float] = (1.0, 1.0),
+    most: float = 1.0,
     level: float = 0.95,
 ) -> Ratio:
     """Return the population mean behind a noisy sum and a noisy count.
 
     The sum is of (x - middle)/half, as `hush.mechanisms.mean` adds it up: each value in
     [-1, 1]. `variance` is of the values themselves; left out, the largest possible.
+    `units` are what a step of the noise of either is worth, where the mechanisms added
+    whole numbers to whole multiples; `most` is what one person may weigh in the count.
 
     Guarantee: a Fieller set, so a count that may be near zero gives all of `bounds`.
 
@@ -154,9 +172,14 @@ def mean_from_totals(
     unit = max(1 - ratio**2, 0.0)
     if variance is not None:
         unit = checks.real("variance", variance, at_least=0) / half**2
-    first = Additive.of(mechanism, total)
-    second = Additive.of(count_mechanism, count)
-    sampling = math.sqrt(people * unit)
+    first, second = (
+        Additive.of(each, round(value / step) if step != 1 else value).scaled(step)
+        for each, value, step in (
+            (mechanism, total, units[0]),
+            (count_mechanism, count, units[1]),
+        )
+    )
+    sampling = math.sqrt(people * unit * checks.real("most", most, above=0))
     std = math.sqrt(sampling**2 + first.std**2 + (ratio * second.std) ** 2)
     return Ratio(
         lower + half * (1 + ratio),
@@ -165,8 +188,8 @@ def mean_from_totals(
         level,
         top=top,
         bottom=bottom,
-        fixed=convolve(student(sampling, math.inf), first),
-        growing=convolve(student(sampling, math.inf), first, second),
+        fixed=convolve(normal(sampling), first),
+        growing=convolve(normal(sampling), first, second),
         middle=lower + half,
         half=half,
         bias=checks.real("bias", bias, at_least=0),

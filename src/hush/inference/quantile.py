@@ -32,20 +32,42 @@ class QuantileInterval(Interval):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return two edges: walking in from an end stops at the first doubt."""
-        miss = (1 - checks.real("level", level, above=0, below=1)) / 2
-        low, high = 0, len(self.edges) - 1
-        inner = range(1, len(self.edges) - 1)
-        for i in inner:
-            share, cells = self.shares[i]
-            if self.at - share < _reach(self.sampling, self.noise, cells, 1 - miss):
-                break
-            low = i
-        for i in reversed(inner):
-            share, cells = self.shares[i]
-            if share - self.at < _reach(self.sampling, self.noise, cells, 1 - miss):
-                break
-            high = i
+        low, high = (self._passed(level, sign)[0] for sign in (1, -1))
         return self.edges[low], self.edges[max(high, low)]
+
+    def interpolated(self, level: float = 0.95) -> tuple[float, float]:
+        """Return ends between edges, for values that are spread evenly inside cells.
+
+        Edges alone cover too often where a cell holds more people than sampling and
+        noise move: the quantile may be anywhere inside it. If the density hardly
+        changes inside a cell, the end is where the line through the two margins is 0.
+        """
+        ends = []
+        for sign in (1, -1):
+            i, here, there = self._passed(level, sign)
+            share = here / (here - there) if here > there else 0.0
+            other = self.edges[min(max(i + sign, 0), len(self.edges) - 1)]
+            ends.append(self.edges[i] + min(share, 1.0) * (other - self.edges[i]))
+        low, high = ends
+        return low, max(high, low)
+
+    def _passed(self, level: float, sign: int) -> tuple[int, float, float]:
+        """Return the last edge passed from one side, its margin, and the next one's.
+
+        A margin is how much more than its reach a share is on its side of `at`.
+        """
+        miss = (1 - checks.real("level", level, above=0, below=1)) / 2
+        last = len(self.edges) - 1
+        found = 0 if sign > 0 else last
+        margin = math.inf
+        for i in range(1, last) if sign > 0 else range(last - 1, 0, -1):
+            share, cells = self.shares[i]
+            reach = _reach(self.sampling, self.noise, cells, 1 - miss)
+            fresh = sign * (self.at - share) - reach
+            if fresh < 0:
+                return found, margin if math.isfinite(margin) else 0.0, fresh
+            found, margin = i, fresh
+        return found, 0.0, -1.0
 
 
 @lru_cache(maxsize=4096)

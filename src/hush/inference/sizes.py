@@ -52,7 +52,7 @@ def people_for_mean(
 
     Example:
         >>> people_for_mean(0.01, epsilon=1.0, bounds=(0, 1))
-        9613
+        9612
     """
     wanted = checks.real("within", within, above=0)
     return _first(

@@ -23,20 +23,22 @@ def variance_interval(
 
     `kurtosis` is the fourth standardized moment: 3 for normal values, 1.8 for uniform
     ones, and larger for heavy tails; it decides the sampling error and cannot be read
-    from the variance. `bounds` of the values cap the variance.
+    from the variance. `bounds` of the values cap the variance. Where noise made the
+    release so negative that no variance explains it, both ends are 0.
 
     Example:
         >>> from hush.mechanisms import Laplace
         >>> low, high = variance_interval(2.0, n=1000, mechanism=Laplace(scale=0.05))
         >>> round(low, 2), round(high, 2)
-        (1.78, 2.25)
+        (1.79, 2.24)
 
     Reference: [F54]; docs/inference.md has measured coverage.
     """
     people = checks.whole("n", n, at_least=2)
     k = checks.real("kurtosis", kurtosis, at_least=1)
     checks.real("level", level, above=0, below=1)
-    value = max(number("released", released), 0.0)
+    found = number("released", released)
+    value = max(found, 0.0)
     noise = Additive.of(mechanism, released)
     relative = math.sqrt((k - (people - 3) / (people - 1)) / people)
     std = math.hypot(value * relative, noise.std)
@@ -46,5 +48,5 @@ def variance_interval(
         most = (upper - lower) ** 2 / 4
     effective = people * (value * relative / std) ** 2 if std > 0 else float(people)
     return Scale(
-        min(value, most), std, effective, level, convolve(noise), relative, most
+        min(value, most), std, effective, level, found, convolve(noise), relative, most
     )

@@ -2,25 +2,35 @@
 
 from typing import Any
 
-from hush.learn.aggregate import BlockMean, SubsampleAggregate
+from hush.learn.aggregate import BlockMean, SubsampleAggregate, progress_bar
 from hush.learn.classifier import HuberSVM, LogisticRegression
 from hush.learn.counts import PoissonRegression
+from hush.learn.gradient import LeastSquaresGradient
 from hush.learn.linear import LinearRegression
 from hush.learn.moments import Moments
 from hush.learn.objective import ObjectivePerturbation
+from hush.learn.quantile import QuantileRegression
+from hush.learn.sampled import ExponentialRisk, KNormGradient
 from hush.learn.select import BestSubset, SelectModel
+from hush.learn.versus import OneVersusRest
 
 __all__ = [
     "BestSubset",
     "BlockMean",
+    "ExponentialRisk",
     "HuberSVM",
+    "KNormGradient",
+    "LeastSquaresGradient",
     "LinearRegression",
     "LogisticRegression",
     "Moments",
     "ObjectivePerturbation",
+    "OneVersusRest",
     "PoissonRegression",
+    "QuantileRegression",
     "SelectModel",
     "SubsampleAggregate",
+    "progress_bar",
     "sgd",
 ]
 

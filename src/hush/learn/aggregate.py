@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
+from joblib import Parallel, delayed  # type: ignore[import-untyped]
 from sklearn.base import clone
 
 from hush import checks
@@ -26,6 +27,26 @@ Progress = Callable[[int, int], None]
 
 def _silent(done: int, total: int) -> None:
     pass
+
+
+def progress_bar() -> Progress:
+    """Return a bar in the terminal, to be given as `progress`; it ends with the last.
+
+    What it shows is how many blocks are done: a number that depends on no value.
+    """
+    from rich.progress import Progress as Bar
+
+    bar = Bar(transient=True)
+    task = bar.add_task("blocks", total=None)
+
+    def show(done: int, total: int) -> None:
+        if done == 1:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+        if done == total:
+            bar.stop()
+
+    return show
 
 
 @final
@@ -49,6 +70,7 @@ class BlockMean(Mechanism):
     blocks: int
     means: tuple[WinsorizedMean, ...]
     progress: Progress = field(default=_silent, compare=False)
+    jobs: int | None = field(default=None, compare=False)
     neighbors = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:
@@ -71,19 +93,25 @@ class BlockMean(Mechanism):
             raise InvalidArgument(f"data must be {self.size} rows and targets.")
         middle = [sum(mean.bounds) / 2 for mean in self.means]
         found = np.empty((self.blocks, len(self.means)))
-        for block in range(self.blocks):
-            part = slice(block, None, self.blocks)
-            found[block] = self._one(rows[part], targets[part], middle)
-            self.progress(block + 1, self.blocks)
+        parts = (slice(block, None, self.blocks) for block in range(self.blocks))
+        # Copies, so that a statistic that writes cannot reach other blocks.
+        work = (
+            delayed(self._one)(rows[part].copy(), targets[part].copy(), middle)
+            for part in parts
+        )
+        # Threads share what is to be done with a warning: nothing, for all of them.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pool = Parallel(self.jobs, prefer="threads", return_as="generator")
+            for block, answer in enumerate(pool(work)):
+                found[block] = answer
+                self.progress(block + 1, self.blocks)
         return found
 
     def _one(self, rows: Any, targets: Any, middle: list[float]) -> Floats:
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                # Copies, so that a statistic that writes cannot reach other blocks.
-                answer = self.statistic(rows.copy(), targets.copy())
-                found = numbers(answer).reshape(-1)
+            with np.errstate(all="ignore"):
+                found = numbers(self.statistic(rows, targets)).reshape(-1)
         except Exception:  # what went wrong may depend on the data: say nothing
             return np.array(middle)
         if found.shape != (len(middle),):
@@ -129,7 +157,9 @@ class SubsampleAggregate(Model):
     averaged) or a function of (rows, targets) that returns `outputs` numbers. `bounds`
     are public: (lower, upper), or one pair of lists. `blocks` is by default as many as
     make blocks·ε/outputs a thousand, but leaves twenty rows for each coefficient.
-    `progress(done, blocks)` is called after each block.
+    `progress(done, blocks)` is called after each block (`progress_bar()` draws it), and
+    `n_jobs` blocks run at once, in threads unless joblib is told otherwise; neither
+    changes the answer.
 
     Guarantee: `fit` is ε-private for one row replaced, whatever the estimator does with
     the rows of its block. Running time is not hidden.
@@ -153,6 +183,7 @@ class SubsampleAggregate(Model):
         blocks: int | None = None,
         outputs: int = 1,
         progress: Progress | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.epsilon = epsilon
@@ -160,6 +191,7 @@ class SubsampleAggregate(Model):
         self.blocks = blocks
         self.outputs = outputs
         self.progress = progress
+        self.n_jobs = n_jobs
 
     @property
     def _learns(self) -> bool:
@@ -180,7 +212,8 @@ class SubsampleAggregate(Model):
             WinsorizedMean.for_epsilon(share, bounds=each)
             for each in _pairs(self.bounds, outputs)
         )
-        return BlockMean(statistic, size, blocks, means, self.progress or _silent)
+        shown = self.progress or _silent
+        return BlockMean(statistic, size, blocks, means, shown, self.n_jobs)
 
     def _keep(self, released: Any) -> None:
         self.value_ = np.asarray(released)
@@ -192,9 +225,8 @@ class SubsampleAggregate(Model):
         """Return the linear predictor of averaged coefficients."""
         if not self._learns:
             raise InvalidArgument("estimator is a function: read value_ instead.")
-        return np.asarray(
-            np.asarray(X, dtype=np.float64) @ self.coef_ + self.intercept_
-        )
+        rows = np.asarray(self._checked(X), dtype=np.float64)
+        return np.asarray(rows @ self.coef_ + self.intercept_)
 
 
 def _pairs(bounds: Any, outputs: int) -> list[tuple[float, float]]:

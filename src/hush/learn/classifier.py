@@ -1,78 +1,85 @@
 """Private linear classifiers: logistic regression and the Huber support vector machine.
 
-Both are objective perturbation with a loss of their own.
+Two classes are one minimisation; more are one against the rest for each.
 """
 
+import math
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from scipy import special
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from hush.errors import InvalidArgument
 from hush.learn.loss import HuberHinge, Logistic, Loss
-from hush.learn.model import Floats, Model, decision, rule
-from hush.learn.objective import ObjectivePerturbation
+from hush.learn.model import Floats, LinearModel, noise_of
+from hush.learn.risk import LogisticRisk
+from hush.learn.sampled import ExponentialRisk, KNormGradient
 from hush.learn.targets import Classes
+from hush.learn.versus import OneVersusRest
 
 
-class LinearClassifier(ClassifierMixin, Model):  # type: ignore[misc]
-    """Two public classes, a bounded row, and a convex loss of y·(x·θ)."""
+class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    """Public classes, a bounded row, and a convex loss of y·(x·θ)."""
 
-    epsilon: float
-    delta: float
-    norm: float | None
-    bounds: Any
-    classes: tuple[Any, Any]
-    fit_intercept: bool
-    penalty: float
-    split: float
+    classes: tuple[Any, ...]
 
-    def _loss(self) -> Loss:
-        raise NotImplementedError
+    @abstractmethod
+    def _loss(self, size: int, columns: int) -> Loss:
+        """Return the loss for data of a public shape."""
 
-    def plan(self, size: int, columns: int) -> ObjectivePerturbation:
+    def plan(self, size: int, columns: int) -> Any:
         """Return the mechanism for data of a public shape; no data is needed."""
-        intercept = bool(self.fit_intercept)
-        return ObjectivePerturbation.plan(
+        loss, rows = self._loss(size, columns), self._rows(columns)
+        targets = Classes(tuple(self.classes))
+        if len(targets.names) == 2:
+            return self._objective(loss, rows, targets, size, columns)
+        return OneVersusRest.plan(
             self.epsilon,
             delta=self.delta,
+            targets=targets,
             split=self.split,
             penalty=self.penalty,
-            loss=self._loss(),
-            rows=rule(self.norm, self.bounds, columns, intercept=intercept),
-            targets=Classes(tuple(self.classes)),
+            loss=loss,
+            rows=rows,
             size=size,
             columns=columns,
         )
 
     def _keep(self, released: Any) -> None:
         self.theta_ = np.asarray(released)
-        self.noise_ = self.mechanism_.perturbation
-        slopes, constant = self.mechanism_.rows.unmap(self.theta_)
-        self.coef_ = slopes[None, :]
-        self.intercept_ = np.array([constant])
+        self.noise_ = noise_of(self.mechanism_)
+        each = [self.mechanism_.rows.unmap(row) for row in np.atleast_2d(self.theta_)]
+        self.coef_ = np.array([slopes for slopes, _ in each])
+        self.intercept_ = np.array([constant for _, constant in each])
         self.classes_ = np.array(self.classes)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return x·θ; positive for the second class. Rows are clipped as in `fit`."""
-        check_is_fitted(self)
-        return decision(self.mechanism_.rows, self.theta_, X)
+        """Return x·θ, positive for the second class, or one column per class."""
+        return self._predictor(X)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Return the class on whose side each row lies."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+        found = self.decision_function(X)
+        chosen = (found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)
+        return self.classes_[chosen]
 
 
 class LogisticRegression(LinearClassifier):
-    """Logistic regression by objective perturbation, with the scikit-learn API.
+    """Logistic regression with public bounds and classes, and the scikit-learn API.
 
     State either `norm`, a bound on the ℓ2 norm of a row, or `bounds=(lower, upper)` of
     the columns, which are then centred and get ℓ∞ noise. Longer rows are shortened;
-    rows with a NaN, an infinity or an unknown class count as zero rows. The intercept
-    is penalised as well. `score` and `predict` read the data they are given as it is.
+    rows with a NaN, an infinity or an unknown class count as zero rows.
+
+    `method="objective"` is objective perturbation, certified: its solver's tolerance is
+    hidden by noise. The intercept is penalised as well, and the loss is a straight line
+    for rows further than `tail` on the wrong side; by default more of them the smaller
+    n·ε/d is, none in the limit. More than two classes are fitted one against the rest,
+    each with its share of ε. `"kng"` (K-norm gradient) and `"exponential"` draw from
+    their laws, exactly, in ‖θ‖₁ <= `radius`: two classes, `bounds`, and at most three
+    and four coefficients with the intercept.
 
     Guarantee: `fit` is `curve_`-private for one row replaced: ε-DP, or (ε, δ) with
     Gaussian noise for delta > 0. Solver tolerance and floats are included.
@@ -84,7 +91,8 @@ class LogisticRegression(LinearClassifier):
         >>> bool(model.score(x, x[:, 0] > 0) > 0.9), model.curve_.epsilon_at(0) <= 1
         (True, True)
 
-    Reference: [CMS11]; [KST12]; N6.1; docs/proofs/learn_objective.md.
+    Reference: [CMS11]; [KST12]; [RA19]; N6.1, N7.10, N7.11;
+        docs/proofs/learn_objective.md, learn_sampling.md.
     """
 
     def __init__(
@@ -94,8 +102,10 @@ class LogisticRegression(LinearClassifier):
         delta: float = 0.0,
         norm: float | None = None,
         bounds: Any = None,
-        classes: tuple[Any, Any] = (0, 1),
+        classes: tuple[Any, ...] = (0, 1),
         method: str = "objective",
+        tail: float | None = None,
+        radius: float = 4.0,
         fit_intercept: bool = True,
         penalty: float = 0.0,
         split: float = 0.85,
@@ -106,22 +116,53 @@ class LogisticRegression(LinearClassifier):
         self.bounds = bounds
         self.classes = classes
         self.method = method
+        self.tail = tail
+        self.radius = radius
         self.fit_intercept = fit_intercept
         self.penalty = penalty
         self.split = split
 
-    def _loss(self) -> Loss:
-        if self.method != "objective":
+    def plan(self, size: int, columns: int) -> Any:
+        """Return the mechanism for data of a public shape; no data is needed."""
+        if self.method == "objective":
+            return super().plan(size, columns)
+        laws = {"kng": KNormGradient, "exponential": ExponentialRisk}
+        if self.method not in laws:
             raise InvalidArgument(
-                f"method must be 'objective'; got {self.method!r}. No sampler with a "
-                "certificate is known here for other methods, so none is offered."
+                "method must be 'objective', 'kng' or 'exponential'; got "
+                f"{self.method!r}."
             )
-        return Logistic()
+        rows, targets = self._box(columns, self.method), Classes(tuple(self.classes))
+        self._no_delta(self.method)
+        if len(targets.names) != 2:
+            raise InvalidArgument(
+                f"method={self.method!r} is for two classes; got {self.classes!r}. Use "
+                "method='objective' for more."
+            )
+        found: Any = laws[self.method]
+        return found.plan(
+            self.epsilon,
+            risk=LogisticRisk(),
+            rows=rows,
+            targets=targets,
+            size=size,
+            radius=self.radius,
+            penalty=self.penalty,
+        )
+
+    def _loss(self, size: int, columns: int) -> Loss:
+        if self.tail is not None:
+            return Logistic(self.tail)
+        # Half a unit where noise rules; longer as rows outweigh the least penalty.
+        share = float(self.epsilon) / len(self.classes) * 2
+        return Logistic(0.5 + math.log1p(0.03 * size * share / (columns + 1)))
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return the probability of each class."""
         p = special.expit(self.decision_function(X))
-        return np.column_stack([1 - p, p])
+        if p.ndim == 1:
+            return np.column_stack([1 - p, p])
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 class HuberSVM(LinearClassifier):
@@ -150,7 +191,7 @@ class HuberSVM(LinearClassifier):
         delta: float = 0.0,
         norm: float | None = None,
         bounds: Any = None,
-        classes: tuple[Any, Any] = (0, 1),
+        classes: tuple[Any, ...] = (0, 1),
         width: float = 0.5,
         fit_intercept: bool = True,
         penalty: float = 0.0,
@@ -166,5 +207,5 @@ class HuberSVM(LinearClassifier):
         self.penalty = penalty
         self.split = split
 
-    def _loss(self) -> Loss:
+    def _loss(self, size: int, columns: int) -> Loss:
         return HuberHinge(self.width)

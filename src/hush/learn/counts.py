@@ -4,16 +4,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from hush.errors import InvalidArgument
 from hush.learn.loss import Poisson
-from hush.learn.model import Floats, Model, decision, rule
+from hush.learn.model import Floats, LinearModel, noise_of
 from hush.learn.objective import ObjectivePerturbation
 from hush.learn.targets import Counts
 
 
-class PoissonRegression(RegressorMixin, Model):  # type: ignore[misc]
+class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Poisson regression by objective perturbation: log rate = x·θ.
 
     `top` is the public largest count and largest rate: counts beyond are clipped, and
@@ -61,26 +60,16 @@ class PoissonRegression(RegressorMixin, Model):  # type: ignore[misc]
             raise InvalidArgument(
                 "top must be a public bound on the counts. Never take it from the data."
             )
-        intercept = bool(self.fit_intercept)
-        return ObjectivePerturbation.plan(
-            self.epsilon,
-            delta=self.delta,
-            split=self.split,
-            penalty=self.penalty,
-            loss=Poisson(self.top),
-            rows=rule(self.norm, self.bounds, columns, intercept=intercept),
-            targets=Counts(self.top),
-            size=size,
-            columns=columns,
-        )
+        rows, targets = self._rows(columns), Counts(self.top)
+        return self._objective(Poisson(self.top), rows, targets, size, columns)
 
     def _keep(self, released: Any) -> None:
         self.theta_ = np.asarray(released)
-        self.noise_ = self.mechanism_.perturbation
+        self.noise_ = noise_of(self.mechanism_)
         self.coef_, self.intercept_ = self.mechanism_.rows.unmap(self.theta_)
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the expected count. Rows are clipped as in `fit`."""
-        check_is_fitted(self)
-        z = decision(self.mechanism_.rows, self.theta_, X)
-        return Poisson(self.mechanism_.loss.top).rate(z)
+        z = self._predictor(X)
+        found: Floats = self.mechanism_.loss.rate(z)
+        return found

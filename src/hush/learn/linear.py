@@ -1,30 +1,39 @@
-"""Private linear regression: by objective perturbation, or from noisy moments."""
+"""Private linear regression: by objective perturbation, moments, or sampling."""
 
 import math
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
+from hush.learn.gradient import LeastSquaresGradient
 from hush.learn.loss import LogCosh
-from hush.learn.model import Floats, Model, decision, rule
+from hush.learn.model import Floats
 from hush.learn.moments import Moments
-from hush.learn.objective import ObjectivePerturbation
+from hush.learn.response import ResponseModel
+from hush.learn.risk import SquareRisk
 from hush.learn.rows import Box
-from hush.learn.targets import Response
+from hush.learn.sampled import ExponentialRisk
 
 
-class LinearRegression(RegressorMixin, Model):  # type: ignore[misc]
+class LinearRegression(ResponseModel):
     """Linear regression with public bounds on rows and on the response.
 
     State `y_bounds`, and either `norm` of a row or `bounds=(lower, upper)` of the
-    columns. `method="objective"` minimises the log-cosh loss, squares for residuals
-    below `width` half-ranges of y, by objective perturbation; `"statistics"` solves
-    least squares from noisy moments, needs `bounds`, and gives standard errors in
-    `estimate_`. What lies outside is clipped; NaN rows count as zero rows.
+    columns. What lies outside is clipped; NaN rows count as zero rows.
+
+    - `method="objective"`, certified: the log-cosh loss, squares for residuals below
+      `width` half-ranges of y, by objective perturbation. Rows of a box that are longer
+      than most are shortened where n·ε/d is small.
+    - `"statistics"`, exact: least squares from noisy moments, with standard errors in
+      `estimate_`.
+    - `"kng"`, exact: the K-norm gradient of penalised least squares in
+      ‖θ‖₁ <= `radius`, columns and response moved to [-1, 1].
+    - `"exponential"`, exact: the exponential mechanism on the squares in the same set;
+      at most four coefficients, and noise of the order 1/√n.
+
+    All but the first need `bounds`; the last two are pure.
 
     Guarantee: `fit` is `curve_`-private for one row replaced: ε-DP, or (ε, δ) with
     Gaussian noise for delta > 0. It never fails, whatever the data.
@@ -36,7 +45,8 @@ class LinearRegression(RegressorMixin, Model):  # type: ignore[misc]
         >>> abs(float(model.fit(x, 3 * x[:, 0]).coef_[0]) - 3) < 0.2
         True
 
-    Reference: N3.8, N6.1; docs/proofs/learn_objective.md, learn_moments.md.
+    Reference: [RA19]; N3.8, N6.1, N7.10, N7.11; docs/proofs/learn_objective.md,
+        learn_moments.md, learn_sampling.md.
     """
 
     def __init__(
@@ -49,6 +59,7 @@ class LinearRegression(RegressorMixin, Model):  # type: ignore[misc]
         y_bounds: tuple[float, float] | None = None,
         method: str = "objective",
         width: float = 0.25,
+        radius: float = 1.0,
         fit_intercept: bool = True,
         penalty: float = 0.0,
         split: float = 0.85,
@@ -60,71 +71,68 @@ class LinearRegression(RegressorMixin, Model):  # type: ignore[misc]
         self.y_bounds = y_bounds
         self.method = method
         self.width = width
+        self.radius = radius
         self.fit_intercept = fit_intercept
         self.penalty = penalty
         self.split = split
 
     def plan(self, size: int, columns: int) -> Any:
         """Return the mechanism for data of a public shape; no data is needed."""
-        if self.y_bounds is None:
+        targets = self._response()
+        if self.method == "objective":
+            loss, rows = LogCosh(self.width), self._rows(columns)
+            if isinstance(rows, Box):
+                reach = usual_length(columns, size, float(self.epsilon))
+                rows = Box(rows.lower, rows.upper, rows.intercept, reach)
+            return self._objective(loss, rows, targets, size, columns)
+        if self.method not in ("statistics", "kng", "exponential"):
             raise InvalidArgument(
-                "y_bounds must be (lower, upper), public bounds on the response. "
-                "Never take them from the data."
+                "method must be 'objective', 'statistics', 'kng' or 'exponential'; got "
+                f"{self.method!r}."
             )
-        targets = Response(self.y_bounds)
-        intercept = bool(self.fit_intercept)
-        rows = rule(self.norm, self.bounds, columns, intercept=intercept)
+        box = self._box(columns, self.method)
         if self.method == "statistics":
-            if not isinstance(rows, Box) or not intercept:
-                raise InvalidArgument(
-                    "method='statistics' needs bounds=(lower, upper) of the columns "
-                    "and fit_intercept=True. Use method='objective' otherwise."
-                )
             return Moments.plan(
-                self.epsilon, delta=self.delta, rows=rows, targets=targets, size=size
+                self.epsilon, delta=self.delta, rows=box, targets=targets, size=size
             )
-        if self.method != "objective":
-            raise InvalidArgument(
-                f"method must be 'objective' or 'statistics'; got {self.method!r}."
-            )
-        return ObjectivePerturbation.plan(
-            self.epsilon,
-            delta=self.delta,
-            split=self.split,
-            penalty=self.penalty,
-            loss=LogCosh(self.width),
-            rows=rows,
-            targets=targets,
-            size=size,
-            columns=columns,
-        )
+        self._no_delta(self.method)
+        public: dict[str, Any] = {
+            "rows": box,
+            "targets": targets,
+            "size": size,
+            "radius": self.radius,
+            "penalty": self.penalty,
+        }
+        if self.method == "kng":
+            return LeastSquaresGradient.plan(self.epsilon, **public)
+        return ExponentialRisk.plan(self.epsilon, risk=SquareRisk(), **public)
 
     def _keep(self, released: Any) -> None:
-        mechanism = self.mechanism_
-        spread = None
-        if isinstance(mechanism, Moments):
-            self.moments_ = np.asarray(released)
-            self.noise_ = mechanism.inner
-            self.theta_, spread = least_squares(mechanism, self.moments_)
-        else:
-            self.noise_ = mechanism.perturbation
-            self.theta_ = np.asarray(released)
-        half = mechanism.targets.half
-        slopes, constant = mechanism.rows.unmap(self.theta_)
-        self.coef_ = half * slopes
-        self.intercept_ = mechanism.targets.middle + half * constant
         self.estimate_ = None
-        if spread is not None:
-            unit = np.array(mechanism.rows.unmap(np.ones_like(self.theta_))[0])
-            std = half * np.abs(unit) * np.sqrt(np.diag(spread)[:-1])
-            self.estimate_ = Estimate(self.coef_, std, effective=math.nan)
+        if not isinstance(self.mechanism_, Moments):
+            super()._keep(released)
+            return
+        self.moments_ = np.asarray(released)
+        theta, spread = least_squares(self.mechanism_, self.moments_)
+        super()._keep(theta)
+        unit = np.array(self.mechanism_.rows.unmap(np.ones_like(theta))[0])
+        half = self.mechanism_.targets.half
+        std = half * np.abs(unit) * np.sqrt(np.diag(spread)[:-1])
+        self.estimate_ = Estimate(self.coef_, std, effective=math.nan)
 
-    def predict(self, X: Any) -> Floats:  # noqa: N803
-        """Return the predicted response. Rows are clipped as in `fit`."""
-        check_is_fitted(self)
-        targets = self.mechanism_.targets
-        found = decision(self.mechanism_.rows, self.theta_, X)
-        return np.asarray(targets.middle + targets.half * found)
+
+def usual_length(columns: int, size: int, epsilon: float) -> float:
+    """Return an ℓ2 norm that few rows of a box exceed, or none do for large data.
+
+    Rows uniform in [-1, 1]^d have squared length d/3 with deviation √(4d/45): two of
+    them, and more as n outweighs the least penalty, of about d/(0.15·ε).
+
+    Example:
+        >>> usual_length(10, 300, 1.0) ** 2 < 6, usual_length(10, 10**5, 1.0) ** 2 > 9.9
+        (True, True)
+    """
+    many = 2 + 0.15 * size * epsilon / (20 * (columns + 1))
+    return math.sqrt(min(columns, columns / 3 + many * math.sqrt(4 * columns / 45)))
 
 
 def least_squares(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:

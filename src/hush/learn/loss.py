@@ -56,17 +56,27 @@ class Loss(ABC):
 @final
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """log(1 + exp(-yz)) for targets ±1.
+    """log(1 + exp(-yz)) for targets ±1; a straight line where yz < -`tail`.
+
+    A row that lies further on the wrong side than `tail` pulls no harder than there,
+    so that less noise hides it.
 
     Example:
         >>> Logistic().slope(np.array([0.0]), np.array([1.0]))
         array([-0.5])
+        >>> Logistic(tail=1.0).slope(np.array([-9.0]), np.array([1.0])).round(3)
+        array([-0.731])
     """
+
+    tail: float = math.inf
+
+    def __post_init__(self) -> None:
+        checks.real("tail", self.tail, at_least=0, infinite=True)
 
     @property
     def slope_bound(self) -> float:
-        """One."""
-        return 1.0
+        """1/(1 + exp(-tail)), at the beginning of the line."""
+        return 1 / (1 + math.exp(-self.tail))
 
     @property
     def curvature_bound(self) -> float:
@@ -74,24 +84,27 @@ class Logistic(Loss):
         return 0.25
 
     def value(self, z: Floats, y: Floats) -> Floats:
-        """Return log(1 + exp(-yz))."""
-        return np.logaddexp(0.0, -y * z)
+        """Return log(1 + exp(-yz)), or the line."""
+        near = np.maximum(y * z, -self.tail)
+        line = self.slope_bound * (near - y * z)
+        return np.asarray(np.logaddexp(0.0, -near) + line)
 
     def slope(self, z: Floats, y: Floats) -> Floats:
-        """Return -y/(1 + exp(yz))."""
-        return -y * np.asarray(special.expit(-y * z))
+        """Return -y/(1 + exp(yz)), or that of the line."""
+        return -y * np.minimum(special.expit(-y * z), self.slope_bound)
 
     def curvature(self, z: Floats, y: Floats) -> Floats:
-        """Return p(1 - p)."""
-        return np.asarray(special.expit(z) * special.expit(-z))
+        """Return p(1 - p) before the line."""
+        bend = special.expit(z) * special.expit(-z)
+        return np.where(y * z > -self.tail, bend, 0.0)
 
     def precise_slope(self, z: Decimal, y: Decimal) -> Decimal:
-        """Return -y/(1 + exp(yz))."""
+        """Return -y/(1 + exp(yz)), or that of the line."""
         power = y * z
         if power > 0:
             small = (-power).exp()
             return -y * small / (1 + small)
-        return -y / (1 + power.exp())
+        return -y * min(1 / (1 + power.exp()), Decimal(self.slope_bound))
 
 
 @final

@@ -1,32 +1,26 @@
 """What every learner shares: plan from public numbers, charge, then read the data."""
 
-from abc import abstractmethod
+import warnings
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted
 
 from hush.errors import InvalidArgument
+from hush.learn.loss import Loss
+from hush.learn.objective import ObjectivePerturbation
 from hush.learn.rows import Ball, Box, Rows, shape
+from hush.learn.targets import Targets
 from hush.noise import SECURE, Source
 
 Floats = NDArray[np.float64]
 
 
-def rule(norm: float | None, bounds: Any, columns: int, *, intercept: bool) -> Rows:
-    """Return the public rule for rows: a ball by `norm`, or a box by `bounds`."""
-    if (norm is None) == (bounds is None):
-        raise InvalidArgument(
-            "give either norm, a bound on the ℓ2 norm of a row, or bounds=(lower, "
-            "upper) of the columns. Both are public: never take them from the data."
-        )
-    if bounds is None:
-        return Ball(norm, intercept)  # type: ignore[arg-type]
-    return Box.of(bounds, columns, intercept=intercept)
-
-
-class Model(BaseEstimator):  # type: ignore[misc]
+class Model(ABC, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator whose `fit` is one private release."""
 
     @abstractmethod
@@ -52,8 +46,19 @@ class Model(BaseEstimator):  # type: ignore[misc]
         nobody counts: `curve_` says what this fit has cost.
         """
         size, columns = shape(X)
-        given = y.shape if hasattr(y, "shape") else np.shape(y)
-        if tuple(given) not in ((size,), (size, 1)):
+        if y is None:
+            raise InvalidArgument(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None."
+            )
+        given = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+        if tuple(given) == (size, 1):
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected: y.ravel().",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+        elif tuple(given) != (size,):
             raise InvalidArgument(
                 f"y must hold one target per row ({size}); got shape {tuple(given)}."
             )
@@ -69,12 +74,92 @@ class Model(BaseEstimator):  # type: ignore[misc]
         self.curve_ = mechanism.curve()
         self.error_ = mechanism.error
         self.seeded_ = bool(source.seeded)
+        self._check_feature_names(X, reset=True)
         self.n_features_in_ = columns
         self._keep(released)
         return self
 
+    def _checked(self, features: Any) -> Any:
+        """Return features to predict from, if their public shape is that of `fit`."""
+        check_is_fitted(self)
+        self._check_feature_names(features, reset=False)
+        columns = shape(features)[1]
+        if columns != self.n_features_in_:
+            raise InvalidArgument(
+                f"X has {columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return features
 
-def decision(rows: Rows, theta: Floats, features: Any) -> Floats:
-    """Return the linear predictor, rows clipped as they were in training."""
-    found: Floats = rows.map(features) @ theta
-    return found
+    def _check_feature_names(self, features: Any, *, reset: bool) -> None:
+        """Keep or compare the names of the columns of a data frame: public."""
+        from sklearn.utils.validation import _check_feature_names
+
+        _check_feature_names(self, features, reset=reset)
+
+
+class LinearModel(Model):
+    """A model of x·θ for bounded rows x, with or without a constant."""
+
+    epsilon: float
+    delta: float
+    norm: float | None
+    bounds: Any
+    fit_intercept: bool
+    penalty: float
+    split: float
+
+    def _rows(self, columns: int) -> Rows:
+        """Return the public rule for rows: a ball by `norm`, or a box by `bounds`."""
+        if (self.norm is None) == (self.bounds is None):
+            raise InvalidArgument(
+                "give either norm, a bound on the ℓ2 norm of a row, or bounds=(lower, "
+                "upper) of the columns. Both are public: never take them from the data."
+            )
+        if self.bounds is None:
+            return Ball(self.norm, bool(self.fit_intercept))  # type: ignore[arg-type]
+        return Box.of(self.bounds, columns, intercept=bool(self.fit_intercept))
+
+    def _box(self, columns: int, method: str) -> Box:
+        """Return the box of a method that needs one, and is pure."""
+        rows = self._rows(columns)
+        if not isinstance(rows, Box):
+            raise InvalidArgument(
+                f"method={method!r} needs bounds=(lower, upper) of the columns. Use "
+                "method='objective' with norm."
+            )
+        return rows
+
+    def _no_delta(self, method: str) -> None:
+        if self.delta:
+            raise InvalidArgument(
+                f"method={method!r} is pure: delta must be 0; got {self.delta!r}."
+            )
+
+    def _objective(
+        self, loss: Loss, rows: Rows, targets: Targets, size: int, columns: int
+    ) -> ObjectivePerturbation:
+        return ObjectivePerturbation.plan(
+            self.epsilon,
+            delta=self.delta,
+            split=self.split,
+            penalty=self.penalty,
+            loss=loss,
+            rows=rows,
+            targets=targets,
+            size=size,
+            columns=columns,
+        )
+
+    def _predictor(self, features: Any) -> Floats:
+        """Return x·θ, rows clipped as they were in training."""
+        checked = self._checked(features)
+        rows: Rows = self.mechanism_.rows
+        found: Floats = rows.map(checked) @ self.theta_.T
+        return found
+
+
+def noise_of(mechanism: Any) -> Any:
+    """Return the public law of the noise: a part of the mechanism, or all of it."""
+    inner = getattr(mechanism, "inner", mechanism)
+    return getattr(mechanism, "perturbation", inner)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.learn.exact import MOST, exact_rows
 from hush.learn.rows import Box
 from hush.learn.targets import Response
 from hush.mechanisms import Gaussian, KNorm
@@ -18,8 +19,6 @@ from hush.privacy.curve import Curve
 from hush.units import Neighbors
 
 Floats = NDArray[np.float64]
-_BITS = 14  # entries are multiples of 2^-14, so every sum of products is exact
-_MOST = 1 << 24  # rows: n·2^28 stays below 2^53
 
 
 @final
@@ -43,7 +42,7 @@ class Moments(Mechanism):
     neighbors = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        checks.whole("size", self.size, at_least=1, at_most=_MOST)
+        checks.whole("size", self.size, at_least=1, at_most=MOST)
         if not self.rows.intercept:
             raise InvalidArgument("rows must have the constant column.")
 
@@ -117,18 +116,9 @@ class Moments(Mechanism):
 
 def exact_moments(rows: Box, targets: Response, size: int, value: Any) -> Floats:
     """Return Σ z zᵀ without noise and without rounding, z on a lattice: private."""
-    features, answers = value
-    mapped = rows.map(features)
-    y, _ = targets.map(answers)
-    columns = len(rows.lower)
-    if mapped.shape != (size, columns + 1) or y.shape != (size,):
-        raise InvalidArgument(
-            f"data must be {size} rows of {columns} columns and as many targets; got "
-            f"shapes {np.shape(features)} and {np.shape(answers)}."
-        )
-    z = np.rint(np.ldexp(np.column_stack([mapped, y]), _BITS))
-    # Whole numbers below 2^53: exact in any order.
-    return np.asarray(np.ldexp(z.T @ z, -2 * _BITS))
+    z = np.column_stack(exact_rows(rows, targets, size, value))
+    # Multiples of 2^-28 below 2^25: exact in any order.
+    return np.asarray(z.T @ z)
 
 
 def _places(width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -196,7 +196,8 @@ class ObjectivePerturbation(Mechanism):
         usable = epsilon * (1 - _COVER)
         length = public["rows"].length(public["columns"])
         sharp = _sharpness(public["loss"], length)
-        least = sharp / math.expm1(min((1 - split) * usable, 700)) * _UP
+        # Less than a thousandth would leave the solver's tolerance too large to hide.
+        least = sharp / math.expm1(min((1 - split) * usable, 7)) * _UP
         public["penalty"] = max(penalty, least)
         own = usable - math.log1p(sharp / public["penalty"]) * _UP**3
 
@@ -255,8 +256,17 @@ def _gaussian(
 
 def _released(theta: Any, cover: KNormNoise, source: Source) -> NDArray[np.float64]:
     """Return θ plus noise in whole lattice steps; each θ is rounded exactly."""
-    step = cover.grid.step
+    power = cover.grid.exponent
     noise = cover.steps(len(theta), source).tolist()
-    near = (math.floor(Fraction(t) / step + Fraction(1, 2)) for t in theta)
-    exact = ((k + z) * step for k, z in zip(near, noise, strict=True))
-    return np.array([float(each) for each in exact])
+    near = (_nearest(t, power) for t in theta)
+    whole = [k + z for k, z in zip(near, noise, strict=True)]
+    return np.array([math.ldexp(float(each), power) for each in whole])
+
+
+def _nearest(t: Any, power: int) -> int:
+    """Return the multiple of 2^power next to t, halves up; exact."""
+    if isinstance(t, float):
+        scaled = math.ldexp(t, -power)
+        below = math.floor(scaled)
+        return below + (scaled - below >= 0.5)
+    return math.floor(Fraction(t) / Fraction(2) ** power + Fraction(1, 2))

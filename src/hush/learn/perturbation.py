@@ -64,7 +64,9 @@ class Perturbation(ABC):
 @final
 @dataclass(frozen=True)
 class KNormNoise(Perturbation):
-    """Density ∝ exp(-‖v‖/scale) in the ℓ2 or ℓ∞ `norm`, on a lattice of 2^-32 scale.
+    """Density ∝ exp(-‖v‖/scale) in the ℓ1, ℓ2 or ℓ∞ `norm`, on a fine lattice.
+
+    There are 2^32 lattice points per scale or more.
 
     Guarantee: `epsilon(D, d)` bounds the log-ratio of the densities, of the lattice
     vector or of the one moved inside its cell, at any two points D apart.
@@ -79,8 +81,8 @@ class KNormNoise(Perturbation):
 
     def __post_init__(self) -> None:
         checks.real("scale", self.scale, above=0)
-        if self.norm not in (2, math.inf):
-            raise InvalidArgument(f"norm must be 2 or infinity; got {self.norm!r}.")
+        if self.norm not in (1, 2, math.inf):
+            raise InvalidArgument(f"norm must be 1, 2 or infinity; got {self.norm!r}.")
 
     @cached_property
     def grid(self) -> Lattice:
@@ -91,7 +93,8 @@ class KNormNoise(Perturbation):
         """Return the log-ratio at `distance` in the norm, rounding included."""
         if distance == 0:
             return 0.0
-        ones = math.isqrt(dimension - 1) + 1 if self.norm == 2 else 1
+        root = math.isqrt(dimension - 1) + 1
+        ones = {1: dimension, 2: root, math.inf: 1}[self.norm]
         steps = math.ceil(Fraction(distance) / self.grid.step + ones)
         return at_least(steps * self.grid.step / Fraction(self.scale))
 
@@ -106,8 +109,8 @@ class KNormNoise(Perturbation):
     def steps(self, dimension: int, source: Source = SECURE) -> NDArray[np.int64]:
         """Return one noise vector, counted in lattice steps."""
         rate = Fraction(self.scale) / self.grid.step
-        if dimension == 1:  # one law whatever the norm
-            drawn: NDArray[np.int64] = discrete_laplace(rate, 1, source=source)
+        if dimension == 1 or self.norm == 1:  # on a line one law whatever the norm
+            drawn: NDArray[np.int64] = discrete_laplace(rate, dimension, source=source)
             return drawn
         body = Body(cube, box=1, ones=1) if self.norm == math.inf else None
         return radial(body, dimension, rate, source=source)

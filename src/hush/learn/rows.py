@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hush import checks
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument
 
 Floats = NDArray[np.float64]
 # Norms and quotients are computed in floats; this covers their rounding.
@@ -25,12 +25,22 @@ _SLACK = 1 + 2.0**-40
 def shape(features: Any) -> tuple[int, int]:
     """Return the public shape of the features; their values are not looked at."""
     if sparse.issparse(features):
-        raise Unsupported("X must be dense: pass X.toarray().")
-    found = features.shape if hasattr(features, "shape") else np.shape(features)
-    if len(found) != 2 or found[0] < 1 or found[1] < 1:
+        raise InvalidArgument("X is sparse, which is not supported: pass X.toarray().")
+    if getattr(getattr(features, "dtype", None), "kind", "") == "c":
+        raise InvalidArgument("Complex data not supported: X must hold real numbers.")
+    plain = isinstance(features, (list, tuple))
+    table = np.empty(np.shape(features), dtype=np.bool_) if plain else features
+    found = tuple(table.shape if hasattr(table, "shape") else np.asarray(table).shape)
+    if len(found) != 2:
         raise InvalidArgument(
-            f"X must have two dimensions, rows and columns, and be no empty table; got "
-            f"shape {tuple(found)}. Use X.reshape(-1, 1) for one column."
+            f"X must have two dimensions, rows and columns; got shape {found}. Reshape "
+            "your data with X.reshape(-1, 1) if it has one column."
+        )
+    if found[0] < 1 or found[1] < 1:
+        empty = "sample(s)" if found[0] < 1 else "feature(s)"
+        raise InvalidArgument(
+            f"X must be no empty table; got 0 {empty} (shape={found}) while a minimum "
+            "of 1 is required."
         )
     return int(found[0]), int(found[1])
 
@@ -148,7 +158,10 @@ class Ball(Rows):
 class Box(Rows):
     """Columns clipped to [lower, upper] and moved to [-1, 1]; the constant is 1.
 
-    Guarantee: every entry of a mapped row lies in [-1, 1].
+    Rows longer than `reach` in ℓ2 are shortened to it, before the constant is added.
+
+    Guarantee: every entry of a mapped row lies in [-1, 1], and its ℓ2 norm is at most
+    `length`.
 
     Example:
         >>> Box(lower=(0.0, 0.0), upper=(1.0, 10.0)).map([[0.5, 99.0]])
@@ -158,8 +171,10 @@ class Box(Rows):
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     intercept: bool = True
+    reach: float = math.inf
 
     def __post_init__(self) -> None:
+        checks.real("reach", self.reach, above=0, infinite=True)
         if len(self.lower) != len(self.upper):
             raise InvalidArgument(
                 f"bounds must have as many lower as upper ends; got {len(self.lower)} "
@@ -170,7 +185,14 @@ class Box(Rows):
             checks.real("bounds[1] - bounds[0]", each[1] - each[0])
 
     @classmethod
-    def of(cls, bounds: Any, columns: int, *, intercept: bool) -> "Box":
+    def of(
+        cls,
+        bounds: Any,
+        columns: int,
+        *,
+        intercept: bool,
+        reach: float = math.inf,
+    ) -> "Box":
         """Return the box of (lower, upper), two numbers or two lists of them."""
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
             raise InvalidArgument(
@@ -187,7 +209,7 @@ class Box(Rows):
                 )
             full = np.broadcast_to(spread.reshape(-1), (columns,))
             ends.append(tuple(float(each) for each in full))
-        return cls(ends[0], ends[1], intercept)
+        return cls(ends[0], ends[1], intercept, reach)
 
     @property
     def noise_norm(self) -> float:
@@ -200,7 +222,7 @@ class Box(Rows):
 
     def length(self, columns: int) -> float:
         """Return the bound in ℓ2."""
-        return math.sqrt(columns + self.intercept) * _SLACK
+        return math.sqrt(min(columns, self.reach**2) + self.intercept) * _SLACK
 
     @property
     def _middle(self) -> Floats:
@@ -222,6 +244,9 @@ class Box(Rows):
             # A column without width says nothing, whatever it holds: it is zero.
             rows /= np.where(half > 0, half, np.inf)
             np.clip(rows, -1, 1, out=rows)
+            if self.reach < math.sqrt(len(half)):
+                long = np.sqrt(np.sum(rows * rows, axis=1, keepdims=True)) / self.reach
+                rows /= np.maximum(long, 1.0)
         return self._finish(rows, bad, 1.0)
 
     def unmap(self, theta: Floats) -> tuple[Floats, float]:

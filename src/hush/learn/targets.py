@@ -25,32 +25,37 @@ class Targets(ABC):
 @final
 @dataclass(frozen=True)
 class Classes(Targets):
-    """The two `names` of a classification; the second is the positive one.
+    """The `names` of a classification; the one at `positive` against all others.
 
     Example:
         >>> Classes(("no", "yes")).map(["yes", "no", "maybe"])
-        (array([ 1., -1.,  1.]), array([False, False,  True]))
+        (array([ 1., -1., -1.]), array([False, False,  True]))
     """
 
-    names: tuple[Any, Any]
+    names: tuple[Any, ...]
+    positive: int = 1
 
     def __post_init__(self) -> None:
-        if len(self.names) != 2 or self.names[0] == self.names[1]:
+        given = self.names
+        repeated = any(_same(x, y) for i, x in enumerate(given) for y in given[:i])
+        if len(given) < 2 or repeated:
             raise InvalidArgument(
-                "classes must name two different classes, known without the data; got "
-                f"{self.names!r}. For more classes fit one model per class."
+                "classes must name at least two different classes, known without the "
+                f"data; got {given!r}."
             )
+        checks.whole("positive", self.positive, at_least=0, at_most=len(given) - 1)
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return -1 and 1; a label that is no class leaves its row without target."""
         labels = np.asarray(values).reshape(-1)
-        if labels.dtype.kind in "biuf" and not isinstance(self.names[0], str):
-            low, high = labels == self.names[0], labels == self.names[1]
-        else:
-            names = self.names
-            low = np.array([_same(each, names[0]) for each in labels.tolist()])
-            high = np.array([_same(each, names[1]) for each in labels.tolist()])
-        return np.where(low, -1.0, 1.0), ~(low | high)
+        found = np.array([self._is(name, labels) for name in self.names])
+        known = np.asarray(found.any(axis=0))
+        return np.where(found[self.positive], 1.0, -1.0), ~known
+
+    def _is(self, name: Any, labels: Any) -> NDArray[np.bool_]:
+        if labels.dtype.kind in "biuf" and not isinstance(name, str):
+            return np.asarray(labels == name)
+        return np.array([_same(each, name) for each in labels.tolist()], dtype=np.bool_)
 
 
 def _same(label: Any, name: Any) -> bool:

@@ -5,11 +5,12 @@ from typing import final
 
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import accounts, protocol
-from hush.ledger.account import Balance
+from hush.ledger.account import Balance, readable
 from hush.ledger.entry import Kind
 from hush.ledger.plan import Plan, Spend
-from hush.ledger.request import Grids, ask, scope_of
+from hush.ledger.request import Grids, Request, ask, scope_of
 from hush.ledger.stores import Store
+from hush.ledger.stores.base import Transaction
 
 _TRIES = 8  # how often accounts may be tied anew between pricing and charging
 
@@ -43,10 +44,12 @@ class Payers:
         self.lockout = lockout
         self._store = store
         self._grids: Grids = ()
+        self._relation = ""  # the neighbors that past charges speak of, once known
 
     def forget(self) -> None:
         """Read the accounts again before the next charge."""
         self._grids = ()
+        self._relation = ""
 
     def balances(self) -> tuple[Balance, ...]:
         """Return every account that a charge would go to."""
@@ -59,22 +62,57 @@ class Payers:
             self._grids = known
         return known
 
+    def _settled(self, relation: str) -> bool:
+        """Whether this handle knows that its accounts speak of these neighbors."""
+        known = self._relation  # read once: other threads may be writing it
+        if relation and known and relation != known:
+            raise self._mixed(relation, known)
+        return not relation or relation == known
+
+    def _mixed(self, relation: str, known: str) -> InvalidArgument:
+        return InvalidArgument(
+            f"neighbors of this charge are {relation!r}, and "
+            f"{', '.join(map(readable, self.names))} was charged for {known!r} "
+            "before: their sum guarantees neither. Keep to one relation, or open "
+            "another ledger."
+        )
+
+    def _reserve(
+        self, t: Transaction, request: Request, key: str, kind: Kind, relation: str
+    ) -> protocol.Event:
+        """Charge and, if this handle has not yet, compare with what was charged before.
+
+        A sum over add-remove and replace-one is a guarantee for neither of them. Read
+        in the transaction that charges, so that two first charges cannot cross.
+        """
+        event = protocol.reserve(t, request, key, kind, self.lockout)
+        if not self._settled(relation):
+            paying = set(request.names)
+            for each in t.charged_unlike(relation):
+                if paying & each.content["costs"].keys():
+                    raise self._mixed(relation, each.content["facts"]["neighbors"])
+        return event
+
     def reserve(
         self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
     ) -> protocol.Event:
         """Charge every account for `plan` under `key`, or find what is on record."""
+        relation = str(plan.facts.get("neighbors") or "")
         for _ in range(_TRIES):
             request = ask(plan, self.names, self._known_grids(), delta, _library())
             try:
-                opening = self._store.charge(request, key, kind, self.lockout)
-                if opening is not None:
-                    return protocol.Event(opening, None)
-                return self._store.run(
-                    lambda t, r=request: protocol.reserve(  # type: ignore[misc]
-                        t, r, key, kind, self.lockout
+                if self._settled(relation):
+                    opening = self._store.charge(request, key, kind, self.lockout)
+                    if opening is not None:
+                        return protocol.Event(opening, None)
+                event = self._store.run(
+                    lambda t, r=request: self._reserve(  # type: ignore[misc]
+                        t, r, key, kind, relation
                     ),
                     "commit-reserve",
                 )
+                self._relation = relation or self._relation
+                return event
             except protocol.Stale:
                 self.forget()
             except LedgerError as problem:

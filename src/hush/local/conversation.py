@@ -1,9 +1,10 @@
 """Interactive local protocols: the next question may depend on earlier answers."""
 
+import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from hush import checks
 from hush.errors import BudgetExceeded, InsecureSource, InvalidArgument
@@ -56,6 +57,13 @@ class Conversation:
         self._turns: list[Turn] = []
         self._rehearsal = rehearsal
         self._spent: dict[Hashable, Fraction] = {}
+        self._lock = threading.Lock()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidArgument(
+            "a conversation is never copied or pickled: its copy would not know what "
+            "people are asked in the original. Begin a new one with other people."
+        )
 
     @property
     def transcript(self) -> tuple[Turn, ...]:
@@ -93,14 +101,15 @@ class Conversation:
                 f"{type(randomizer).__name__}."
             )
         cost = Fraction(randomizer.loss)
-        spent = self._spent.get(person, Fraction(0)) + cost
-        if spent > Fraction(self.epsilon):
-            raise BudgetExceeded(
-                f"epsilon {float(cost):.3g} is asked of one person; "
-                f"{self.left(person):.3g} of {self.epsilon:g} is left. Ask with a "
-                "smaller epsilon, or ask somebody else."
-            )
-        self._spent[person] = spent  # before the draw: a failure may waste, not leak
+        with self._lock:
+            spent = self._spent.get(person, Fraction(0)) + cost
+            if spent > Fraction(self.epsilon):
+                raise BudgetExceeded(
+                    f"epsilon {float(cost):.3g} is asked of one person; "
+                    f"{self.left(person):.3g} of {self.epsilon:g} is left. Ask with a "
+                    "smaller epsilon, or ask somebody else."
+                )
+            self._spent[person] = spent  # before the draw: failures waste, never leak
         report = randomizer.encode([value], source=source)
         self._turns.append(Turn(person, randomizer, report))
         return report

@@ -1,16 +1,18 @@
 """The exponential mechanism: a candidate with probability ∝ exp(utility/scale)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.listening import heard
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.selection import Gap, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
@@ -21,6 +23,41 @@ from hush.privacy.curve import Curve
 def _worst(scale: float, candidates: int, t: float) -> float:
     # One best, the others t below: (k-1)e^(-t/s)/(1 + (k-1)e^(-t/s)).
     return 1 / (1 + math.exp(min(t / scale, 700.0)) / (candidates - 1))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A utility that is constant between cuts of a public grid of 2^bits cells."""
+
+    utilities: Any = field(repr=False)
+    cuts: NDArray[np.int64] = field(repr=False)
+    low: float
+    high: float
+    bits: int
+
+    @classmethod
+    def of(cls, utilities: Any, edges: Any, bits: int) -> Self:
+        """Return the pieces, their edges moved down to the grid."""
+        if len(edges) != utilities.size + 1:
+            raise InvalidArgument("edges must be one more than the utilities.")
+        low, high = checks.interval("edges", (float(edges[0]), float(edges[-1])))
+        cells = 1 << checks.whole("bits", bits, at_least=1, at_most=50)
+        if high == low:
+            return cls(utilities, np.zeros(len(edges), dtype=np.int64), low, high, bits)
+        # As for all data, NaN counts as the lower end.
+        inside = np.nan_to_num(np.asarray(edges, dtype=np.float64), nan=low)
+        place = (np.clip(inside, low, high) - low) / (high - low) * cells
+        cuts = np.maximum.accumulate(np.clip(np.floor(place), 0, cells)).astype(
+            np.int64
+        )
+        cuts[0], cuts[-1] = 0, cells
+        return cls(utilities, cuts, low, high, bits)
+
+    def at(self, cells: NDArray[np.int64]) -> Any:
+        """Return the utility in each of some cells."""
+        places = np.searchsorted(self.cuts, cells, side="right") - 1
+        return self.utilities[np.minimum(places, len(self.utilities) - 1)]
 
 
 @final
@@ -75,20 +112,17 @@ class Exponential(Mechanism):
         `edges` may depend on the data except for the first and the last, which are the
         public bounds; points lie on a public grid of 2^bits cells between these.
         """
-        utilities = scores(value)
-        if len(edges) != utilities.size + 1:
-            raise InvalidArgument("edges must be one more than the utilities.")
-        low, high = checks.interval("edges", (float(edges[0]), float(edges[-1])))
-        cells = 1 << checks.whole("bits", bits, at_least=1, at_most=50)
-        if high == low:
-            return low
-        place = (np.asarray(edges, dtype=np.float64) - low) / (high - low) * cells
-        cuts = np.maximum.accumulate(np.clip(np.floor(place), 0, cells)).astype(
-            np.int64
-        )
-        cuts[0], cuts[-1] = 0, cells
-        chosen = piecewise(utilities, np.diff(cuts), self._exact, source=source)
-        return low + (high - low) * ((int(cuts[chosen[0]]) + chosen[1]) / cells)
+        pieces = Pieces.of(scores(value), edges, bits)
+        return self._place(pieces, source=source)  # type: ignore[no-any-return]
+
+    @heard
+    def _place(self, pieces: "Pieces", *, source: Source) -> float:
+        if pieces.high == pieces.low:
+            return pieces.low
+        weights = np.diff(pieces.cuts)
+        chosen = piecewise(pieces.utilities, weights, self._exact, source=source)
+        share = (int(pieces.cuts[chosen[0]]) + chosen[1]) / (1 << pieces.bits)
+        return pieces.low + (pieces.high - pieces.low) * share
 
     @classmethod
     def _for_pure(

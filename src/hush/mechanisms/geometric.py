@@ -6,8 +6,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, final
 
-import numpy as np
-
 from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms import values
@@ -22,7 +20,7 @@ from hush.privacy.curve import Curve
 def whole_only(value: Any) -> Any:
     """Return `value` if it consists of whole numbers, or refuse it."""
     exact = isinstance(value, int) and not isinstance(value, bool)
-    if not exact and np.asarray(value).dtype.kind not in "iub":
+    if not exact and values.vector(value).dtype.kind == "f":
         raise InvalidArgument(
             "value must be whole numbers. Use Laplace or Gaussian for floats."
         )

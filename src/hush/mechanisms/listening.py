@@ -1,7 +1,8 @@
 """Listening: a test may hear every mechanism run, or answer in its place.
 
 Nothing listens unless a test says so, and then only in its own context: another thread
-or task does not notice. `hush.audit.replay` is built on it.
+or task does not notice, unless it was handed a copy of the context. `hush.audit.replay`
+is built on it.
 """
 
 import functools
@@ -16,6 +17,11 @@ class Listener(Protocol):
 
     def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
         """Return an answer about `value`; `run(value)` is the mechanism's own."""
+
+    def turn(
+        self, talk: Any, mechanism: Any, value: Any, run: Callable[[Any], Any]
+    ) -> Any:
+        """Return the next answer of a conversation that `mechanism` started."""
 
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -58,3 +64,23 @@ def heard(run: Callable[..., Any]) -> Callable[..., Any]:
         return listener.hear(self, value, lambda given: run(self, given, **options))
 
     return wrapped
+
+
+def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return one turn of a conversation with the same look; it knows `_mechanism`."""
+
+    @functools.wraps(ask)
+    def wrapped(self: Any, value: Any) -> Any:
+        listener = _LISTENER.get()
+        if listener is None:
+            return ask(self, value)
+        return listener.turn(
+            self, self._mechanism, value, lambda given: ask(self, given)
+        )
+
+    return wrapped
+
+
+def overheard() -> bool:
+    """Return whether somebody listens in this context."""
+    return _LISTENER.get() is not None

@@ -98,7 +98,7 @@ def _moments(
 ) -> tuple[int, list[int]]:
     """Return n and exact sums of powers of (x - middle)/half, in units of 2^-30."""
     array = records.column(data)
-    half = (upper - lower) / 2
+    half = upper / 2 - lower / 2  # the width itself may overflow
     scaled = records.clamp(array, lower, upper) - (lower + half)
     scaled = np.clip(scaled / half if half > 0 else scaled * 0, -1, 1)
     units = np.rint(np.ldexp(scaled, 30)).astype(np.int64)

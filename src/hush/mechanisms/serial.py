@@ -52,11 +52,22 @@ def load(text: str) -> Any:
     """Return the mechanism that `dump` wrote; only public mechanisms are made."""
     from hush import mechanisms
 
-    given = json.loads(text)
-    name = given.pop("mechanism", None)
+    try:
+        given = dict(json.loads(text))
+        name = given.pop("mechanism", None)
+        named = {key: _value(plain) for key, plain in given.items()}
+    except (ValueError, TypeError, ArithmeticError) as problem:
+        raise InvalidArgument(
+            "text must be JSON as a mechanism's to_json() writes it."
+        ) from problem
     kind = getattr(mechanisms, name, None) if name in mechanisms.__all__ else None
     if not (isinstance(kind, type) and issubclass(kind, mechanisms.Mechanism)):
         raise InvalidArgument(
             f"mechanism must name one of hush.mechanisms; got {name!r}."
         )
-    return kind(**{key: _value(plain) for key, plain in given.items()})
+    try:
+        return kind(**named)
+    except TypeError as problem:
+        raise InvalidArgument(
+            f"{name} is not made of the fields {sorted(named)}."
+        ) from problem

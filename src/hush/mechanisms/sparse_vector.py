@@ -10,7 +10,9 @@ from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.conversation import OneAtATime
 from hush.mechanisms.error import Error
+from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
@@ -88,10 +90,11 @@ class SparseVector(Mechanism):
 
 
 @final
-class Conversation:
+class Conversation(OneAtATime):
     """One run of a sparse vector: questions in, yes or no out."""
 
     def __init__(self, mechanism: SparseVector, source: Source) -> None:
+        super().__init__()
         self._mechanism, self._source = mechanism, source
         noise = discrete_laplace(mechanism._exact, source=source)
         self._bar = mechanism.threshold + int(noise)
@@ -104,12 +107,18 @@ class Conversation:
 
     def ask(self, value: int) -> bool:
         """Return whether a whole number, noise included, reaches the threshold."""
-        if self.over:
-            raise InvalidArgument(
-                f"all hits={self._mechanism.hits} are used; start a new conversation."
-            )
+        with self._lock:
+            if self.over:
+                raise InvalidArgument(
+                    f"all hits={self._mechanism.hits} are used; start a new "
+                    "conversation."
+                )
+            above = bool(self._above(value))
+            self._left -= above
+        return above
+
+    @heard_turn
+    def _above(self, value: int) -> bool:
         exact = values.whole(value)
         noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
-        above = exact + int(noise) >= self._bar
-        self._left -= above
-        return bool(above)
+        return bool(exact + int(noise) >= self._bar)

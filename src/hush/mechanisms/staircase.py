@@ -18,6 +18,15 @@ from hush.privacy.pair import Pair
 from hush.privacy.pure import Pure
 
 
+def _exp_below(epsilon: Fraction) -> Fraction:
+    """Return a number just below e^-ε, to about 2^-52 of min(ε, e^-ε)."""
+    if epsilon > 2**-8:
+        near = Fraction(math.exp(-float(epsilon)))
+        return near * (1 - Fraction(2 + math.ceil(epsilon), 2**52))
+    # The series alternates: it lies below after a negative term.
+    return sum((-epsilon) ** k / math.factorial(k) for k in range(8)) + Fraction(0)
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class Staircase(Mechanism):
@@ -77,16 +86,17 @@ class Staircase(Mechanism):
         steps = math.ceil(d / self._grid.step)
         if steps == 0:
             return Pure(epsilon=0.0)
-        if steps > law.width:
+        if steps > law.width or law.epsilon > 700:  # e^-700: floats end here
             return Pure(epsilon=at_least(-(-steps // law.width) * law.epsilon))
         # Losses are -ε, 0 or ε, so the distance P(-s/2 <= X < s/2) fixes the pair, and
         # it grows with the shift s.
-        e = float(law.epsilon)
-        far = float(law.cdf((steps - 1) // 2) - law.cdf(-(steps // 2) - 1))
-        p = min(far * (1 + 1e-14) / -math.expm1(-e), 1 / (1 + math.exp(-e)))
-        q = p * math.exp(-e)
-        rest = max(0.0, 1 - p - q)
-        return Pair((p, rest, q), (q, rest, p))
+        # Fractions, because a float near 1/2 forgets a small ε; a smaller q/p errs
+        # upwards, at every rate. Two chances near 1/2 differ by rounding alone.
+        far = float(law.cdf((steps - 1) // 2) - law.cdf(-(steps // 2) - 1)) + 2e-14
+        odds = _exp_below(law.epsilon)
+        p = min(Fraction(far) / (1 - odds), 1 / (1 + odds))
+        q = p * odds
+        return Pair((p, 1 - p - q, q), (q, 1 - p - q, p))
 
     @property
     def error(self) -> Error:

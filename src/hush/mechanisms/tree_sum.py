@@ -13,8 +13,10 @@ from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.conversation import OneAtATime
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
+from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.totals import Total
 from hush.noise import SECURE, Source, discrete_laplace
@@ -100,24 +102,32 @@ class TreeSum(Mechanism):
 
 
 @final
-class Counter:
+class Counter(OneAtATime):
     """One stream: whole numbers in, noisy running totals out."""
 
     def __init__(self, mechanism: TreeSum, source: Source) -> None:
+        super().__init__()
         self._mechanism, self._source = mechanism, source
         self._time = 0
         self._exact = [0] * mechanism.levels  # open block of each size
         self._noisy = [0] * mechanism.levels  # its release, once it is closed
 
+    @heard_turn
     def add(self, value: int) -> int:
         """Return the noisy total after `value`."""
-        if self._time == self._mechanism.horizon:
-            raise InvalidArgument(
-                f"the stream is over after horizon={self._mechanism.horizon} numbers."
-            )
+        exact = values.whole(value)
+        with self._lock:
+            if self._time == self._mechanism.horizon:
+                raise InvalidArgument(
+                    f"the stream is over after horizon={self._mechanism.horizon} "
+                    "numbers."
+                )
+            return self._after(exact)
+
+    def _after(self, value: int) -> int:
         self._time += 1
         level = (self._time & -self._time).bit_length() - 1
-        closed = values.whole(value) + sum(self._exact[:level])
+        closed = value + sum(self._exact[:level])
         self._exact[:level], self._exact[level] = [0] * level, closed
         noise = discrete_laplace(self._mechanism._exact, source=self._source)
         self._noisy[level] = closed + int(noise)

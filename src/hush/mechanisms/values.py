@@ -97,7 +97,8 @@ def _scalar(value: Any, grid: Lattice, draw: Draw, whole: Draw | None) -> int | 
         exact = Fraction(int(value))
     else:
         if not isinstance(value, numbers.Rational):
-            checks_finite(np.asarray(float(value)))
+            value = float(value)
+            checks_finite(np.asarray(value))
         exact = Fraction(value)
     released = (_nearest(exact / grid.step) + int(draw(None))) * grid.step
     if isinstance(value, numbers.Integral) and grid.exponent >= 0:
@@ -124,6 +125,11 @@ def whole(value: Any) -> int:
 def vector(value: Any) -> NDArray[Any]:
     """Return a list or array of numbers as integers or floats, or refuse it."""
     array = np.asarray(value)
+    if array.dtype.kind == "O" and all(
+        isinstance(each, numbers.Integral) for each in array.flat
+    ):  # beyond 64 bits: moved into the range that `whole_vector` moves to anyway
+        near = [min(max(int(each), -_FAR), _FAR) for each in array.flat]
+        array = np.array(near, dtype=np.int64).reshape(array.shape)
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iuf":
@@ -162,9 +168,11 @@ def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) ->
     if array.dtype.kind in "iu":
         if whole is not None or grid.exponent == 0:
             return whole_vector(array) + (whole or draw)(array.shape)
-        if array.itemsize == 8 and np.any(np.abs(array.astype(np.float64)) > 2.0**53):
+        # From 2^53 on a float skips whole numbers, and neighbors would part. Either
+        # way the answer holds floats: its type must not tell how large values are.
+        if array.itemsize == 8 and np.any(np.abs(array.astype(np.float64)) >= 2.0**53):
             flat = [_scalar(v, grid, draw, None) for v in array.ravel().tolist()]
-            return np.array(flat).reshape(array.shape)
+            return np.array(flat, dtype=np.float64).reshape(array.shape)
         array = array.astype(np.float64)
     noise = draw(array.shape).astype(np.float64)
     noise *= math.ldexp(1.0, grid.exponent)

@@ -62,9 +62,8 @@ def _in_body(body: Body, d: int, radius: int, source: Source) -> Points | None:
     """Return a uniform point of radius·body with chance ∝ its number of points."""
     reach = math.floor(Fraction(body.box) * radius)
     # (2R+1)^d / ((2·box)^d d! C(M+d, d)) <= 1, since Π(M+i) >= (M+1)^d.
-    chance = Fraction(1)
-    for i in range(1, d + 1):
-        chance *= Fraction(2 * reach + 1) / (2 * Fraction(body.box) * (radius + i))
+    below = math.prod(range(radius + 1, radius + d + 1))
+    chance = Fraction((2 * reach + 1) ** d, below) / (2 * Fraction(body.box)) ** d
     if not bernoulli(chance, source=source):
         return None
     x: Points = integers(2 * reach + 1, size=d, source=source) - reach

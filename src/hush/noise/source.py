@@ -50,7 +50,10 @@ class Source(ABC):
     Guarantee: no two calls, threads or processes are given the same bits.
     """
 
-    seeded: bool
+    @property
+    @abstractmethod
+    def seeded(self) -> bool:
+        """Whether the stream can be repeated, and so protects nobody."""
 
     @abstractmethod
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
@@ -85,8 +88,14 @@ class _Stream(Source):
     """AES-256 in counter mode: a stock for small requests, a key for each large one."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._new_lock()
         self._restart()
+
+    def _new_lock(self) -> None:
+        # A signal handler or a finalizer may draw while its own thread is drawing: it
+        # must neither wait for that thread nor touch a stock that is half changed.
+        self._lock = threading.RLock()
+        self._busy = False
 
     def _restart(self) -> None:
         self._key = self._first_key()
@@ -121,10 +130,19 @@ class _Stream(Source):
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
         """Return `count` independent uniform words of an unsigned `dtype`."""
         size = count * np.dtype(dtype).itemsize
+        key = b""
         with self._lock:
-            self._check_owner()
-            taken = self._take(size if size <= _STOCK // 4 else 32)
-            key = self._next_key(taken) if size > _STOCK // 4 else b""
+            if self._busy:
+                key = os.urandom(32)
+            else:
+                self._busy = True
+                try:
+                    self._check_owner()
+                    taken = self._take(size if size <= _STOCK // 4 else 32)
+                    if size > _STOCK // 4:
+                        key = self._next_key(taken)
+                finally:
+                    self._busy = False
         if not key:
             return np.frombuffer(bytearray(taken), dtype=dtype)
         result = np.empty(count, dtype=dtype)
@@ -136,7 +154,10 @@ class _Stream(Source):
 class _Secure(_Stream):
     """Randomness of the operating system, stretched by AES-256-CTR."""
 
-    seeded = False
+    @property
+    def seeded(self) -> bool:
+        """No: nobody can repeat it."""
+        return False
 
     def _first_key(self) -> bytes:
         return os.urandom(32)
@@ -149,7 +170,7 @@ class _Secure(_Stream):
             self._restart()
 
     def _after_fork(self) -> None:
-        self._lock = threading.Lock()  # another thread may have held the old one
+        self._new_lock()  # another thread may have held the old one
         self._restart()
 
     def __repr__(self) -> str:
@@ -160,7 +181,10 @@ class _Secure(_Stream):
 class _System(Source):
     """Randomness of the operating system as it comes: no state, so nothing to copy."""
 
-    seeded = False
+    @property
+    def seeded(self) -> bool:
+        """No: nobody can repeat it."""
+        return False
 
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
         """Return `count` independent uniform words of an unsigned `dtype`."""
@@ -181,7 +205,10 @@ class Seeded(_Stream):
         True
     """
 
-    seeded = True
+    @property
+    def seeded(self) -> bool:
+        """Yes: whoever knows the seed knows the noise."""
+        return True
 
     def __init__(self, seed: int) -> None:
         self.seed = checks.whole("seed", seed)

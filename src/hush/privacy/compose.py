@@ -11,6 +11,7 @@ from hush.privacy.gdp import GDP
 from hush.privacy.loss import Loss
 from hush.privacy.pure import Pure
 from hush.privacy.rdp import RDP
+from hush.privacy.rounding import total_up
 from hush.privacy.zcdp import ZCDP
 
 Counts = dict[Curve, int]
@@ -85,13 +86,6 @@ def _gaussian(counts: dict[Curve, int]) -> GDP:
     while Fraction(root) ** 2 < total:
         root = math.nextafter(root, math.inf)
     return GDP(mu=root)
-
-
-def total_up(values: list[Fraction]) -> float:
-    """Return the smallest float that is not below the exact sum."""
-    total = sum(values, Fraction())
-    found = float(total)
-    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
 
 
 def _moments(counts: dict[Curve, int]) -> Curve:

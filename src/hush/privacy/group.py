@@ -8,11 +8,10 @@ from hush.privacy import polygon
 from hush.privacy.approx import Approx
 from hush.privacy.atoms import Atoms
 from hush.privacy.between import Between, FinitePair
-from hush.privacy.compose import total_up
 from hush.privacy.curve import Curve
 from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
-from hush.privacy.rounding import up
+from hush.privacy.rounding import total_up, up
 from hush.privacy.zcdp import ZCDP
 
 
@@ -110,7 +109,7 @@ def _approx(curve: Approx, size: int) -> Curve:
     if math.isinf(epsilon):
         return curve
     if size * epsilon > 700:
-        return Pure(epsilon=math.inf) if delta > 0 else Pure(epsilon=size * epsilon)
+        return Pure(epsilon=math.inf if delta > 0 else _times(epsilon, size))
     grown = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else size
     total = float(up(delta * grown, 8))
     if total >= 1:

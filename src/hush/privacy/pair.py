@@ -17,7 +17,7 @@ from hush.privacy.atoms import Atoms
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.density import ContinuousLaplace, Density, Normal, Shifted
 from hush.privacy.reading import Reading
-from hush.privacy.rounding import Floats, down, up
+from hush.privacy.rounding import Floats, down, total_up, up
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
@@ -192,8 +192,14 @@ class Pair(Curve):
         if delta == 0 and self._reading.above is not None:
             top = [pair.losses[-1] for pair in self._pairs("above") if pair.losses.size]
             mass = max(pair.p_only for pair in self._pairs("above"))
-            return math.inf if mass > 0 else max(0.0, *top) if top else 0.0
+            return math.inf if mass > 0 else self._largest(top)
         return float(super()._epsilon(delta))
+
+    def _largest(self, losses: list[float]) -> float:
+        """Return the largest of some losses, rounded up."""
+        if isinstance(self.p, Shifted) and isinstance(self.q, DiscreteLaplace):
+            return total_up([self.p.by / self.q.scale])  # exact: the steps count
+        return float(up(max(0.0, *losses), 2)) if losses else 0.0
 
     def _renyi(self, order: float) -> float:
         if isinstance(self.p, Normal):

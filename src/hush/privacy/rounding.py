@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,13 @@ def down(value: ArrayLike, ulps: float = 4) -> Any:
     value = np.asarray(value, dtype=np.float64)
     lowered = np.nextafter(value * (1 - ulps * ULP), -np.inf)
     return scalar(np.where(np.isinf(value), value, np.maximum(lowered, 0.0)))
+
+
+def total_up(values: list[Fraction]) -> float:
+    """Return the smallest float that is not below the exact sum."""
+    total = sum(values, Fraction())
+    found = float(total)
+    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
 
 
 def scalar(value: Any) -> Any:

@@ -6,7 +6,7 @@ an interval. Nothing here sees data.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +15,6 @@ from hush.errors import InvalidArgument
 from hush.tables.bounding import Grid
 from hush.tables.part import Floats, Limit, Needs, Part
 from hush.tables.reading import Term
-from hush.tables.sampling import mean_ends
 from hush.tables.statistic import Form, Statistic, rows_of
 
 Ends = tuple[Any, Any]
@@ -29,6 +28,7 @@ class Released:
     values: Mapping[Part, Any]
     bars: Mapping[Part, float]
     level: float
+    mechanisms: Mapping[Part, Any] = field(default_factory=dict)  # what noised each
 
     def __getitem__(self, part: Part) -> tuple[Any, float]:
         return self.values[part], self.bars[part]
@@ -66,10 +66,7 @@ class Aggregate(ABC):
         """Return values and ends from released parts and their bars."""
 
     def population(self, limit: Limit, released: Released, level: float) -> Ends | None:
-        """Return ends that also cover sampling, or None where there are none.
-
-        `released` holds bars for half of the risk; the other half is the sampling's.
-        """
+        """Return ends that also cover sampling, or None where there are none."""
         return None
 
 
@@ -86,6 +83,10 @@ class Count(Aggregate):
         """Return the noisy count."""
         value, bar = released[rows_of(limit)]
         return Estimate(value, value - bar, value + bar)
+
+    def population(self, limit: Limit, released: Released, level: float) -> Ends:
+        """Return ends for the expected count, people coming independently."""
+        return expected(released, rows_of(limit), limit.rows, level)
 
 
 @final
@@ -113,6 +114,14 @@ class Sum(Aggregate):
         """Return the noisy total."""
         value, bar = released[self._part(limit)]
         return Estimate(value, value - bar, value + bar)
+
+    def population(self, limit: Limit, released: Released, level: float) -> Ends | None:
+        """Return ends for the expected total of values of one sign."""
+        lower, upper = self.bounds
+        if lower < 0 < upper or lower == upper == 0:
+            return None
+        most = upper if lower >= 0 else lower
+        return expected(released, self._part(limit), most * limit.rows, level)
 
 
 @final
@@ -161,11 +170,44 @@ class Mean(Aggregate):
 
     def population(self, limit: Limit, released: Released, level: float) -> Ends:
         """Return ends for the mean of the population that the people came from."""
-        _, number = self._parts(limit)
-        noise = self.answer(limit, released)
-        count, bar = released[number]
-        people = np.maximum(count - bar, 0.0) / limit.rows
-        return mean_ends(noise.low, noise.high, people, self.bounds, 1 - level)
+        from hush import inference
+
+        total, number = self._parts(limit)
+        grid = Grid.of(self.bounds)
+        middle, half = float(grid.middle * grid.step), float(grid.half)
+        pairs = zip(released.values[total], released.values[number], strict=True)
+        found = [
+            inference.mean_from_totals(
+                sums / half,
+                counts,
+                mechanism=released.mechanisms[total],
+                count_mechanism=released.mechanisms[number],
+                bounds=(middle - half, middle + half),
+                units=(float(total.unit_value) / half, float(number.unit_value)),
+                most=limit.rows,
+            ).interval(level)
+            for sums, counts in pairs
+        ]
+        low, high = np.clip(np.array(found).reshape(-1, 2).T, *self.bounds)
+        return low, high
+
+
+def expected(released: Released, part: Statistic, most: float, level: float) -> Ends:
+    """Return ends for expected totals to which one person adds 0 to `most`."""
+    from hush import inference
+
+    sign = 1 if most > 0 else -1
+    found = [
+        inference.total_interval(
+            sign * value,
+            mechanism=released.mechanisms[part],
+            unit=float(part.unit_value),
+            most=abs(most),
+        ).interval(level)
+        for value in released.values[part]
+    ]
+    low, high = np.array(found).reshape(-1, 2).T
+    return (low, high) if sign > 0 else (-high, -low)
 
 
 def ratio(

@@ -57,8 +57,9 @@ class Answer:
 
     def _released(self, name: str, level: float) -> Released:
         noised = self.mechanisms[self._found :]
+        by_part = dict(zip(self.query.parts, noised, strict=True))
         return Released(
-            self._values, shared_bars(self.query, noised, name, level), level
+            self._values, shared_bars(self.query, noised, name, level), level, by_part
         )
 
     @cached_property
@@ -75,16 +76,17 @@ class Answer:
         """Return ends that hold each aggregate with probability `level`, cell by cell.
 
         They cover the noise: the aggregate of the bounded data is inside. With
-        `population` they also cover sampling, for the aggregates that can (means,
-        quantiles), if people are an independent sample. Clamping is in neither.
+        `population` they also cover sampling, for the aggregates that can (counts, sums
+        of one sign, means, quantiles), if people are an independent sample: a count or
+        a sum is then that expected of another such sample. Clamping is in neither.
         """
         checks.real("level", level, above=0, below=1)
         found: dict[str, tuple[Any, Any]] = {}
         limit = self.query.limit
         for name, aggregate in self.query.aggregates.items():
             if population:
-                halved = self._released(name, 1 - (1 - level) / 2)
-                ends = aggregate.population(limit, halved, level)
+                released = self._released(name, level)
+                ends = aggregate.population(limit, released, level)
                 if ends is not None:
                     found[name] = ends
                 continue
@@ -110,7 +112,12 @@ class Answer:
 
     def to_dict(self, level: float | None = None) -> dict[str, list[Any]]:
         """Return plain columns; with a `level`, interval ends beside each value."""
-        return {name: list(values) for name, values in self._columns(level).items()}
+        return {
+            name: np.asarray(values, dtype=object).tolist()
+            if isinstance(values, np.ndarray)
+            else list(values)
+            for name, values in self._columns(level).items()
+        }
 
     def to_arrow(self, level: float | None = None) -> Any:
         """Return an Arrow table."""

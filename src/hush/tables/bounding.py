@@ -120,13 +120,26 @@ def weighted(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
         return table.mutate(_w=ibis.literal(UNIT, "int64"))
     known = table.filter(table[unit].notnull())
     counts = known.group_by(_unit=known[unit]).agg(_rows=known.count())
-    # Worked out once per person: rows·2^20 and the quotient are exact in doubles far
-    # beyond any number of rows. Joining everybody, not only those who have too many
+    # Worked out once per person. Joining everybody, not only those who have too many
     # rows, spares engines an outer join.
-    most = ibis.literal(rows * UNIT, "int64")
-    held = ibis.greatest(counts["_rows"], ibis.literal(rows, "int64"))
-    shares = counts.select("_unit", _w=(most / held).floor().cast("int64"))
+    shares = counts.select("_unit", _w=share(counts["_rows"], rows))
     return known.inner_join(shares, known[unit] == shares["_unit"]).drop("_unit")
+
+
+def share(held: Any, rows: int) -> Any:
+    """Return the weight of each row of a person who holds so many: ⌊2^20·rows/held⌋.
+
+    A person who holds fewer than `rows` has the weight 2^20. Both rows·2^20 and the
+    quotient are exact in doubles far beyond any number of rows.
+    """
+    most = ibis.literal(rows * UNIT, "int64")
+    least = ibis.greatest(held, ibis.literal(rows, "int64"))
+    return (most / least).floor().cast("int64")
+
+
+def wide(table: ir.Table) -> bool:
+    """Return whether the engine adds 64-bit integers up in wider ones."""
+    return table.get_backend().name in _WIDE
 
 
 def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> ir.Table:
@@ -135,14 +148,14 @@ def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> i
     DuckDB and PostgreSQL add 64-bit integers up in wider ones: `_sum`. Elsewhere two
     halves stay inside 64 bits: `_low` and `_high`. The integers are the same.
     """
-    wide = table.get_backend().name in _WIDE
+    roomy = wide(table)
     columns: dict[str, Any] = {"_n": table["_w"].sum()}
     for moment in moments:
         zero = ibis.literal(0, "int64")
         weight = ibis.ifelse(moment.present, table["_w"], zero)
         product = weight * moment.steps
         columns[f"{moment.name}_w"] = weight.sum()
-        if wide:
+        if roomy:
             columns[f"{moment.name}_sum"] = product.sum().cast("decimal(38, 0)")
             continue
         columns[f"{moment.name}_low"] = (product % _HALF).sum()

@@ -13,18 +13,17 @@ and every engine keeps a sample of the same kind; a fixed engine always the same
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import ibis
-import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.tables.bounding import UNIT
-from hush.tables.votes import keyed, nth_smallest
+from hush.tables.hashes import embedded, hashed, keyed, nth_smallest, smallest
 from hush.units import Neighbors
 
 _WORD = 63  # bits of a word that sorts as it should in 64-bit integers
@@ -139,11 +138,9 @@ def capped(
     if wide + _HASH > _WORD or tell:
         kept = _by_hash(known, unit, fields, inside, caps, group, mark, salt)
         return kept.select(*(field.name for field in fields), "_w")
-    embedded = known._find_backend().name == "duckdb"
-    hashed = _duckdb_hash if embedded else _any_hash
-    word = _packed(known[unit], fields, inside, salt, hashed)
+    word = _packed(known[unit], fields, inside, salt)
     words = known.select(_unit=known[unit], _word=word)
-    if embedded and (caps.rows <= _PLACES or not _binding(caps)):
+    if embedded(known) and (caps.rows <= _PLACES or not _binding(caps)):
         chosen = _by_places(words, fields, caps, group)
     else:
         chosen = _by_lists(words, fields, caps, group)
@@ -183,36 +180,11 @@ def _check(
 # -- rows that fit into a word -----------------------------------------------------
 
 
-@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
-def _hash64(x: dt.int64) -> dt.uint64:
-    """DuckDB's hash as it is."""
-
-
-@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
-def _hash_text(x: dt.string) -> dt.uint64:
-    """DuckDB's hash of a text."""
-
-
-def _duckdb_hash(value: Any) -> Any:
-    """Return a hash of its own kind: Ibis would cast every one twice."""
-    if value.type().is_integer() and not value.type().is_uint64():
-        found = _hash64(value.cast("int64"))
-    else:
-        found = _hash_text(value.cast("string"))
-    # The mask keeps the type; a shift would lose it, and words would have 128 bits.
-    return (found & ibis.literal((1 << 62) - 1, "uint64")).cast("int64")
-
-
-def _any_hash(value: Any) -> Any:
-    return keyed(0, value)
-
-
 def _packed(
     unit: Any,
     fields: Sequence[Field],
     inside: Sequence[Any],
     salt: int,
-    hashed: Callable[[Any], Any],
 ) -> Any:
     """Return a word: a hash of person and content above the content itself."""
     content: Any = None
@@ -273,17 +245,12 @@ def _by_lists(
     )
 
 
-@ibis.udf.agg.builtin(name="min")  # type: ignore[untyped-decorator]
-def _smallest(x: dt.int64, n: dt.int32) -> dt.Array[dt.int64]:
-    """DuckDB's list of the n smallest, in order."""
-
-
 def _by_places(
     words: ir.Table, fields: Sequence[Field], caps: Caps, group: str | None
 ) -> ir.Table:
     """Keep the same words by DuckDB's smallest-n aggregate: no list, no join."""
     rows = caps.rows
-    listed = words.group_by("_unit").agg(_list=_smallest(words["_word"], rows))
+    listed = words.group_by("_unit").agg(_list=smallest(words["_word"], rows))
     if group is None or caps.groups is None or not _binding(caps):
         return listed.select(_word=listed["_list"].unnest())
     placed = listed.select(**{f"_w{i}": listed["_list"][i] for i in range(rows)})
@@ -324,14 +291,6 @@ def _differs(value: Any, others: Sequence[Any]) -> Any:
 # -- rows of any width -------------------------------------------------------------
 
 
-def _edge(table: ir.Table, by: str, column: str, count: int) -> ir.Table:
-    """Return `nth_smallest`, on DuckDB by its own aggregate."""
-    if table._find_backend().name != "duckdb":
-        return nth_smallest(table, by, column, count)
-    listed = table.group_by(by).agg(_list=_smallest(table[column], count))
-    return listed.select(by, _cut=listed["_list"][count - 1])
-
-
 def _by_hash(
     known: ir.Table,
     unit: str,
@@ -353,7 +312,7 @@ def _by_hash(
     heavy = counts.filter(counts["_rows"] > caps.rows).select(_heavy=counts["_unit"])
     many = rows.inner_join(heavy, rows["_unit"] == heavy["_heavy"])
     hashes = many.select("_heavy", "_hash")
-    edges = _edge(hashes, "_heavy", "_hash", caps.rows).rename(_at="_heavy")
+    edges = nth_smallest(hashes, "_heavy", "_hash", caps.rows).rename(_at="_heavy")
     around = hashes.inner_join(edges, hashes["_heavy"] == edges["_at"])
     people = around.group_by("_heavy", "_cut").agg(
         _below=ibis.ifelse(around["_hash"] < around["_cut"], one, zero).sum(),

@@ -9,15 +9,17 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
-from hush.tables import derive, expression, join, select
+from hush.tables import deferred, derive, expression, join, names, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
+from hush.tables.bounding import only
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
 from hush.tables.keys import fitting
 from hush.tables.presented import Presented
 from hush.tables.query import Query
 from hush.tables.ranges import Seeking
+from hush.tables.select import Statement
 from hush.tables.source import source
 from hush.units import Neighbors
 
@@ -43,6 +45,9 @@ class Dataset:
     ledger: Ledger
     groups: int | None = None
 
+    def __post_init__(self) -> None:
+        names.check(self.table.columns)
+
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, unit={self.unit!r}, {self.neighbors})"
 
@@ -51,13 +56,18 @@ class Dataset:
         """What is left, in the budget's own notion and in the others."""
         return self.ledger.remaining()
 
-    def where(self, condition: str) -> "Dataset":
-        """Keep the rows that fulfil a condition; NULL does not."""
-        kept = self.table.filter(expression.truth(self.table, condition))
+    def where(self, condition: Any) -> "Dataset":
+        """Keep the rows that fulfil a condition; NULL does not.
+
+        It is SQL text, "fare > 0", or a deferred Ibis expression, `ibis._.fare > 0`.
+        """
+        text = deferred.written(self.table, condition)
+        kept = self.table.filter(expression.truth(self.table, text))
         return replace(self, table=kept)
 
-    def select(self, *, replacing: Iterable[str] = (), **columns: str) -> "Dataset":
+    def select(self, *, replacing: Iterable[str] = (), **columns: Any) -> "Dataset":
         """Add derived columns, as in speed="distance / hours"; the others stay."""
+        columns = {n: deferred.written(self.table, c) for n, c in columns.items()}
         table = derive.derived(self.table, columns, unit=self.unit, replacing=replacing)
         return replace(self, table=table)
 
@@ -74,13 +84,13 @@ class Dataset:
         A public table (a frame, a file, an Ibis table) has one row per value of `on`.
         Contributions are bounded after the join, by unit; `rows` changes the bound.
         """
-        names = (on,) if isinstance(on, str) else tuple(on)
-        table = join.joined(self, other, names, how)
+        columns = (on,) if isinstance(on, str) else tuple(on)
+        table = join.joined(self, other, columns, how)
         more = f"+{other.version}" if isinstance(other, Dataset) else ""
         bound = self.rows if rows is None or self.unit is None else _rows(rows)
         return replace(self, table=table, version=self.version + more, rows=bound)
 
-    def group_by(self, *columns: str, keys: Any, most: int = _KEYS) -> "Grouped":
+    def group_by(self, *columns: str, keys: Any = None, most: int = _KEYS) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
 
         Every key appears in the answer, whether or not anybody is in it, in the order
@@ -90,6 +100,11 @@ class Dataset:
         """
         if not columns:
             raise InvalidArgument("group_by needs at least one column.")
+        if keys is None:
+            raise InvalidArgument(
+                "group_by needs keys=[...], the public values of "
+                f'{", ".join(columns)}, or keys="private" to find them in the data.'
+            )
         for name in columns:
             expression.column(self.table, name)
         if not isinstance(keys, str):
@@ -102,7 +117,7 @@ class Dataset:
         cap = checks.whole("most", most, at_least=1, at_most=10**5)
         cap = min(cap, self.groups or cap)
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
-        return Grouped(self, found)
+        return Grouped(replace(self, table=_told_apart(self.table, columns)), found)
 
     @overload
     def agg(self, **aggregates: Aggregate) -> Query: ...
@@ -125,9 +140,20 @@ class Dataset:
         tables: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Answer | Presented:
-        """Release the answer to one SELECT; see `hush.tables.select`."""
-        asked = select.statement(self, text, keys=keys, bounds=bounds, tables=tables)
+        """Release the answer to one SELECT; see `prepare` for its plan first."""
+        asked = self.prepare(text, keys=keys, bounds=bounds, tables=tables)
         return asked.release(epsilon, delta, key=key)
+
+    def prepare(
+        self,
+        text: str,
+        *,
+        keys: Mapping[str, Any] | str | None = None,
+        bounds: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> "Statement":
+        """Return one SELECT to plan, explain and release; see `hush.tables.select`."""
+        return select.statement(self, text, keys=keys, bounds=bounds, tables=tables)
 
 
 @final
@@ -156,10 +182,25 @@ class Grouped:
                 )
             for text in each.expressions:
                 expression.number(self.dataset.table, text)
+        names.check_outputs(self.groups.by, aggregates)
         bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
         if len(bounded) < len(aggregates):
             return Seeking(self.dataset, self.groups, dict(aggregates))
         return Query(self.dataset, self.groups, bounded)
+
+
+def _told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
+    """Return the table with one way to write each number that may become a key.
+
+    Engines group 0.0 with -0.0 and show the one they met first: a bit of the data that
+    no noise covers. NaN has no value, as everywhere.
+    """
+    plain: dict[str, Any] = {}
+    for name in columns:
+        value = table[name]
+        if value.type().is_floating():
+            plain[name] = only(~value.isnan(), value.cast("float64") + 0.0)
+    return table.mutate(**plain) if plain else table
 
 
 def _rows(rows: int) -> int:

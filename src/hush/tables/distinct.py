@@ -13,7 +13,7 @@ from hush.tables.aggregate import Aggregate, Estimate, Released
 from hush.tables.part import Additive, Key, Limit, Needs
 from hush.tables.reading import Fetched, Reading, View
 
-_VALUE = "counted value"  # no SQL identifier, so no column of a table
+_VALUE = "_value"  # ours: no column of a data set
 
 
 @final

@@ -13,7 +13,7 @@ import ibis.expr.types as ir
 import sqlglot
 from sqlglot import expressions as sql
 
-from hush.errors import Unsupported
+from hush.errors import InvalidArgument, Unsupported
 from hush.tables import functions, operators
 from hush.tables.node import compile_node, expect
 from hush.tables.typed import Kind, Typed, column, size, tame
@@ -36,6 +36,11 @@ _RULES = (operators, functions)  # importing them is what makes the list
 
 def parse(text: str) -> sql.Expression:
     """Return the parsed text of one expression, or refuse it."""
+    if not isinstance(text, str):
+        raise InvalidArgument(
+            f"an expression is written as text, as in 'fare > 0'; got a "
+            f"{type(text).__name__}."
+        )
     try:
         found = sqlglot.parse(text, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError) as problem:

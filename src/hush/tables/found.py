@@ -1,6 +1,5 @@
 """Groups found in the data: a key is named if enough people hold it, privately."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, final
@@ -14,22 +13,14 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.optimal_key_selection import OptimalKeySelection
 from hush.noise import SECURE, Source
 from hush.privacy import Curve
-from hush.tables import votes
+from hush.tables import bounding, votes
+from hush.tables.ballot import Ballot, Ballots, Poll
 from hush.tables.groups import Groups
 from hush.tables.part import Amount, Key, Limit, Part
-from hush.tables.reading import Fetched, Reading, View
+from hush.tables.reading import Fetched, Reading, Sums
 
 _UNKNOWN = 1 << 62
 _MANY = 8  # parts from which Gaussian noise may serve better: half of δ is left to it
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Ballots:
-    """Keys somebody holds, in any order, and the votes or people for each: private."""
-
-    keys: Sequence[Key]
-    votes: Any
 
 
 @final
@@ -64,28 +55,6 @@ def _order(key: Key) -> tuple[tuple[bool, str, Any], ...]:
     return tuple(
         (each is None, type(each).__name__, 0 if each is None else each) for each in key
     )
-
-
-@final
-@dataclass(frozen=True)
-class Ballot(Reading):
-    """Votes for the keys that people hold: weighted, or one per person."""
-
-    unit: str | None
-    by: tuple[str, ...]
-    cap: int
-
-    def relation(self, view: View) -> ir.Table:
-        """One row per key that somebody holds."""
-        if self.cap == 1:
-            return votes.holders(view.whole, self.unit, self.by)
-        return votes.votes(view.whole, self.unit, self.by, cap=self.cap)
-
-    def collect(self, rows: Any, by: tuple[str, ...]) -> Ballots:
-        """Return the keys and their votes."""
-        column = "_people" if self.cap == 1 else "_votes"
-        keys = list(zip(*(rows[name].to_pylist() for name in by), strict=True))
-        return Ballots(keys, rows[column].to_numpy())
 
 
 @final
@@ -167,10 +136,13 @@ class FoundGroups(Groups):
     def _ballot(self) -> Ballot:
         return Ballot(self.unit, self.by, self.cap)
 
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """The ballot."""
-        return (self._ballot,)
+    def readings(
+        self, table: ir.Table, sums: Sums | None, *, cut: bool
+    ) -> tuple[Reading, ...]:
+        """Return the ballot, and the sums: in one relation where the engine can."""
+        if sums and self.unit is not None and bounding.wide(table):
+            return (Poll(self._ballot, sums, cut),)
+        return (sums, self._ballot) if sums else (self._ballot,)
 
     def parts(self, limit: Limit) -> tuple[Part, ...]:
         """Return the keys, which are released first."""

@@ -10,7 +10,7 @@ import ibis.expr.types as ir
 from hush.errors import InvalidArgument
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.part import Key, Limit, Part
-from hush.tables.reading import Reading, is_key
+from hush.tables.reading import Reading, Sums, is_key
 
 _MOST_KEYS = 1 << 20
 
@@ -36,10 +36,14 @@ class Groups(ABC):
     def touched(self) -> int:
         """How many of them one person can be in."""
 
-    @property
     @abstractmethod
-    def readings(self) -> tuple[Reading, ...]:
-        """What is read to know them."""
+    def readings(
+        self, table: ir.Table, sums: Sums | None, *, cut: bool
+    ) -> tuple[Reading, ...]:
+        """Return what is read to know them and, where asked for, sums over them.
+
+        `cut` says that only the keys which a person keeps may count in the sums.
+        """
 
     @abstractmethod
     def parts(self, limit: Limit) -> tuple[Part, ...]:
@@ -84,10 +88,12 @@ class PublicGroups(Groups):
         """How many of them one person can be in."""
         return len(self.keys)
 
-    @property
-    def readings(self) -> tuple[Reading, ...]:
+    def readings(
+        self, table: ir.Table, sums: Sums | None, *, cut: bool
+    ) -> tuple[Reading, ...]:
         """Nothing is read to know public keys."""
-        return ()
+        del table, cut
+        return (sums,) if sums else ()
 
     def parts(self, limit: Limit) -> tuple[Part, ...]:
         """Nothing is noised to know public keys."""

@@ -127,7 +127,8 @@ def _check(
                 f"{name!r} is a {first.kind} on one side and a {second.kind} on the "
                 "other."
             )
-    clash = (set(left.columns) & set(right.columns)) - set(columns)
+    mine = {name.casefold() for name in left.columns}
+    clash = {n for n in right.columns if n.casefold() in mine} - set(columns)
     if clash:
         raise InvalidArgument(
             f"both tables have {', '.join(sorted(clash))}: rename them on one side, or "

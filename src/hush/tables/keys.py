@@ -38,7 +38,7 @@ def _fitting(table: ir.Table, name: str, key: Any) -> Any:
     if kind is Kind.TRUTH and isinstance(key, bool):
         return key
     number = isinstance(key, Real) and not isinstance(key, bool)
-    if kind is Kind.NUMBER and number and math.isfinite(key):
+    if kind is Kind.NUMBER and number and _within(key):
         return key
     if kind is Kind.DATE:
         found = _date(key, exact=table[name].type().is_timestamp())
@@ -50,6 +50,13 @@ def _fitting(table: ir.Table, name: str, key: Any) -> Any:
     raise InvalidArgument(
         f"the key {key!r} cannot be a value of {name!r}, which is a {kind}.{hint}"
     )
+
+
+def _within(key: Any) -> bool:
+    """Return whether engines can hold a number, as a 64-bit integer or a double."""
+    if isinstance(key, int):
+        return -(1 << 63) <= key < 1 << 63
+    return math.isfinite(key)
 
 
 def _date(key: Any, *, exact: bool) -> Any:

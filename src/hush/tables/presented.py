@@ -93,9 +93,11 @@ class Presented:
             for name, each in self.answer.values.items()
         }
 
-    def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+    def interval(
+        self, level: float = 0.95, *, population: bool = False
+    ) -> dict[str, tuple[Any, Any]]:
         """Return bounds for each value shown; see `Answer.interval`."""
-        found = self.answer.interval(level)
+        found = self.answer.interval(level, population=population)
         return {
             name: (np.asarray(low)[self.rows], np.asarray(high)[self.rows])
             for name, (low, high) in found.items()

@@ -156,15 +156,21 @@ class Query:
         return smallest(planned, within, tuple(self.aggregates))
 
     @cached_property
+    def _rounded(self) -> bool:
+        """Whether the number of found groups that a person is in matters.
+
+        It does only where sums are rounded group by group; counts and ranks are bounded
+        over all groups by their weight.
+        """
+        return any(isinstance(p, Additive) and p.coarse > 1 for p in self.parts)
+
+    @cached_property
     def view(self) -> View:
         """The rows the query is about."""
         data = self.dataset
         keys = self.groups.keys
-        # How many found groups a person is in matters only where sums are rounded
-        # group by group; counts and ranks are bounded over all groups by their weight.
-        rounded = any(isinstance(p, Additive) and p.coarse > 1 for p in self.parts)
         table = data.table
-        if keys is not None or rounded:
+        if keys is not None or self._rounded:
             table = self.groups.rows(table, data.unit)
         # Keys found in the data are capped by what a person keeps of them.
         groups = None if keys is None else data.groups
@@ -180,8 +186,9 @@ class Query:
         """What the engine will be asked."""
         sums = any(isinstance(part, Statistic) for part in self.parts)
         own = [part.reading for part in self.parts if part.reading is not None]
-        found: list[Reading] = [Sums(self._terms)] if sums else []
-        return tuple(dict.fromkeys([*found, *own, *self.groups.readings]))
+        asked = Sums(self._terms) if sums else None
+        found = self.groups.readings(self.dataset.table, asked, cut=self._rounded)
+        return tuple(dict.fromkeys([*found, *own]))
 
     def relations(self) -> tuple[ir.Table, ...]:
         """Return what the engine will run: exact sums of bounded contributions."""

@@ -7,16 +7,17 @@ public: the rest of the budget answers the question with them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hush import checks
-from hush.errors import NoBound
+from hush.errors import InvalidArgument, NoBound
 from hush.noise import SECURE, Source
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
 from hush.tables.groups import Groups, PublicGroups
+from hush.tables.planned import Planned
 from hush.tables.query import Query
 from hush.tables.tally import Histogram
 
@@ -87,6 +88,30 @@ class Seeking:
             for name, each in self.aggregates.items()
         }
         return Query(self.dataset, self.groups, finished)
+
+    def plan(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        bounds: Mapping[str, Bounds] | None = None,
+        **more: Any,
+    ) -> Planned:
+        """Return cost and expected error, should these bounds be found.
+
+        `bounds` supposes them, by expression; they change the plan and nothing else.
+        """
+        texts = self.first.aggregates
+        missing = [text for text in texts if text not in (bounds or {})]
+        if bounds is None or missing:
+            raise InvalidArgument(
+                "the error depends on bounds that are not known yet: suppose some, as "
+                f"in plan(epsilon=1, bounds={{{next(iter(missing))!r}: (0, 100)}})."
+            )
+        query = self.second({text: bounds[text] for text in texts})
+        rest = None if epsilon is None else (1 - SHARE) * epsilon
+        found = query.plan(rest, delta, **more)
+        return replace(found, epsilon=found.epsilon / (1 - SHARE))
 
     def explain(self) -> str:
         """Return what is asked first."""

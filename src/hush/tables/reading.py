@@ -85,7 +85,7 @@ class View:
 
     def named(self, rows: Any) -> Any:
         """Return fetched rows with the columns of their keys."""
-        if not self.sampled or self.keys is None:
+        if "_g" not in rows.column_names or self.keys is None:
             return rows
         import pyarrow
 
@@ -139,6 +139,11 @@ class Reading(ABC):
     @abstractmethod
     def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
         """Return the fetched Arrow table in the form that parts read."""
+
+    @property
+    def answers(self) -> "tuple[Reading, ...]":
+        """The readings whose rows this relation has: itself, unless it joins others."""
+        return (self,)
 
 
 @final
@@ -206,21 +211,24 @@ class Sums(Reading):
         """One row per group with exact integer sums."""
         if view.sampled:
             return self._of_sample(view)
-        table = view.weighted
+        table, moments = self.moments(view.weighted)
+        return bounding.sums(table, view.by, moments)
+
+    def moments(self, table: ir.Table) -> tuple[ir.Table, tuple[Moment, ...]]:
+        """Return the table with a column for each term, and what they add up to."""
         # Worked out once per row, under a name: sums refer to it several times.
         values = {f"_v{i}": term.value(table) for i, term in enumerate(self.terms)}
         table = table.mutate(**values)
-        moments = tuple(
-            Moment.of(f"m{i}", table[f"_v{i}"], term.grid)
+        return table, tuple(
+            Moment.of(f"_m{i}", table[f"_v{i}"], term.grid)
             for i, term in enumerate(self.terms)
         )
-        return bounding.sums(table, view.by, moments)
 
     def _of_sample(self, view: View) -> ir.Table:
         codes = (Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
         table, by = view.coded(tuple(codes))
         moments = tuple(
-            Moment(f"m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
+            Moment(f"_m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
             for i in range(len(self.terms))
         )
         return bounding.sums(table, by, moments)
@@ -244,6 +252,7 @@ class Fetched:
         self._known: dict[Reading, Any] = {}
         # Built now, so that what cannot be asked is refused before anything is paid.
         self._built = {each: each.relation(view) for each in readings}
+        self._within = {part: each for each in readings for part in each.answers}
 
     def __repr__(self) -> str:
         return "data"
@@ -252,11 +261,13 @@ class Fetched:
         """Return what a reading found."""
         with self._lock:
             if reading not in self._known:
-                relation = self._built.get(reading)
+                asked = self._within.get(reading, reading)
+                relation = self._built.get(asked)
                 if relation is None:
-                    relation = reading.relation(self._view)
+                    relation = asked.relation(self._view)
                 rows = self._view.named(engine.fetch(relation))
-                self._known[reading] = reading.collect(rows, self._view.by)
+                for each in asked.answers:
+                    self._known[each] = each.collect(rows, self._view.by)
             return self._known[reading]
 
     def sums(self, key: Key) -> Mapping[str, Any] | None:
@@ -266,4 +277,4 @@ class Fetched:
 
     def column(self, term: Term) -> str:
         """Return the name of a term's columns."""
-        return f"m{self._sums.terms.index(term)}"
+        return f"_m{self._sums.terms.index(term)}"

@@ -24,6 +24,7 @@ from hush.tables.sql_text import only, parsed, place, plain, words
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
+    from hush.tables.planned import Planned
     from hush.tables.query import Query
     from hush.tables.ranges import Seeking
 
@@ -38,6 +39,16 @@ class Statement:
 
     query: "Query | Seeking"
     view: View | None
+
+    def plan(
+        self, epsilon: float | None = None, delta: float = 0.0, **more: Any
+    ) -> "Planned":
+        """Return cost and expected error without reading the data."""
+        return self.query.plan(epsilon, delta, **more)
+
+    def explain(self) -> str:
+        """Return the plan in plain words and the SQL that will run."""
+        return self.query.explain()
 
     def release(
         self, epsilon: float, delta: float = 0.0, **more: Any

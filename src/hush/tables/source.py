@@ -19,7 +19,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables import files
+from hush.tables import files, names
 from hush.tables.engine import guarded
 
 _VIEWS = itertools.count()
@@ -132,13 +132,15 @@ def _memory(frame: Any, name: str) -> Source:
             table = pyarrow.Table.from_pandas(frame, preserve_index=False)
         elif type(frame).__module__.startswith("polars"):
             table = frame.to_arrow()
+        # DuckDB would give the second of two equal names another one.
+        names.check(n for n in table.schema.names if not n.startswith("_"))
         connection.con.register(name, table)
         files.lock(connection)
         return connection.table(name)
 
     failed = InvalidArgument(
         f"the {type(frame).__name__} cannot be read as a table: a column may hold "
-        "values of several types. Give each column one."
+        "values of several types, or two may have one name. Give each its own."
     )
     return Source(guarded(shown, lambda: failed), name, "memory")
 

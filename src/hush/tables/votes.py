@@ -18,40 +18,9 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.tables.bounding import UNIT
+from hush.tables.hashes import keyed, nth_smallest
 
-_NOTHING = 0x5DEECE66D  # stands for NULL in a hash
-
-
-def keyed(salt: int, *values: Any) -> Any:
-    """Return the engine's expression for a hash of `values` under a public salt.
-
-    It is the engine's own hash, mixed column by column: the same row has the same hash
-    wherever it stands and whatever else is in the table. Nothing rests on its quality
-    but the fairness of the sample: equal hashes are dropped or shared, never exceeded.
-    """
-    mixed = ibis.literal(checks.whole("salt", salt, at_least=0, at_most=2**62), "int64")
-    for value in values:
-        kind = value.type()
-        if kind.is_integer() and not kind.is_uint64():
-            value = value.cast("int64")
-        elif not kind.is_string():  # no engine hashes every other type
-            value = value.cast("string")
-        code = ibis.coalesce(value.hash().cast("int64"), _NOTHING)
-        mixed = (mixed ^ code).hash().cast("int64")
-    return mixed
-
-
-def nth_smallest(table: ir.Table, by: str, column: str, count: int) -> ir.Table:
-    """Return `by` and `_cut`, the `count`-th smallest of a column for each of them.
-
-    Everybody in the table must have that many. Sorted lists serve all engines; Ibis has
-    no window functions for Polars, and not every engine a smallest-n aggregate.
-    """
-    listed = table.group_by(by).agg(_list=table[column].collect())
-    ordered = listed.mutate(_list=listed["_list"].sort())
-    picked = ordered.select(by, _cut=ordered["_list"][count - 1])
-    # Grouping once more makes PostgreSQL sort a list once, not for every joined row.
-    return picked.group_by(by).agg(_cut=picked["_cut"].max())
+_OURS = ("_unit", "_keys", "_heavy", "_hash", "_list", "_cut", "_person", "_w")
 
 
 def _pairs(table: ir.Table, unit: str, by: tuple[str, ...]) -> ir.Table:
@@ -92,7 +61,7 @@ def kept_pairs(
 
     Guarantee: which keys a person keeps depends on that person's keys alone.
     """
-    by = _checked(table, unit, by, cap)
+    by = checked(table, unit, by, cap)
     return _kept(table, unit, by, cap, salt)
 
 
@@ -104,7 +73,7 @@ def kept_rows(
     Guarantee: a person is in at most `cap` groups, and which ones depends on that
     person's keys alone.
     """
-    by = _checked(table, unit, by, cap)
+    by = checked(table, unit, by, cap)
     _, cuts = _cuts(_pairs(table, unit, by), by, cap, salt)
     known = table.filter(table[unit].notnull())
     joined = known.left_join(cuts, known[unit] == cuts["_heavy"])
@@ -113,9 +82,10 @@ def kept_rows(
     return kept.drop("_heavy", "_cut")
 
 
-def _checked(
+def checked(
     table: ir.Table, unit: str | None, by: tuple[str, ...], cap: int
 ) -> tuple[str, ...]:
+    """Return the grouping columns, or refuse what makes no sense."""
     checks.whole("cap", cap, at_least=1, at_most=10**5)
     names = tuple(by)
     if not names or len(set(names)) < len(names):
@@ -123,8 +93,8 @@ def _checked(
     for name in (*names, *([unit] if unit else [])):
         if name not in table.columns:
             raise InvalidArgument(f"the table has no column {name!r}.")
-        if name.startswith("_"):
-            raise InvalidArgument(f"column {name!r} must not begin with an underscore.")
+        if name in _OURS:
+            raise InvalidArgument(f"column {name!r} is one of hush's own.")
     return names
 
 
@@ -141,16 +111,22 @@ def votes(
     Guarantee: one person changes at most `cap` keys, by ⌊2^20/√k⌋ each if they keep k,
     so by at most 2^20 in ℓ2; nobody else's votes depend on them.
     """
-    by = _checked(table, unit, by, cap)
+    by = checked(table, unit, by, cap)
     if unit is None:  # each row is a person with one key
         one = ibis.literal(UNIT, "int64")
         return table.group_by(*by).agg(_votes=(table.count() * one).cast("int64"))
     kept = _kept(table, unit, by, cap, salt)
-    # ⌊2^20/√k⌋ in floats is exact: no quotient but whole ones is near a whole number.
-    root = ibis.least(kept["_keys"], cap).cast("float64").sqrt()
-    share = (ibis.literal(float(UNIT), "float64") / root).floor().cast("int64")
-    weighed = kept.select(*by, _w=share)
+    weighed = kept.select(*by, _w=vote(kept["_keys"], cap))
     return weighed.group_by(*by).agg(_votes=weighed["_w"].sum().cast("int64"))
+
+
+def vote(keys: Any, cap: int) -> Any:
+    """Return the vote for each key of a person who holds so many: ⌊2^20/√k⌋, k <= cap.
+
+    In floats it is exact: no quotient but whole ones is near a whole number.
+    """
+    root = ibis.least(keys, cap).cast("float64").sqrt()
+    return (ibis.literal(float(UNIT), "float64") / root).floor().cast("int64")
 
 
 def holders(
@@ -165,6 +141,6 @@ def holders(
 
     Guarantee: one person changes at most `cap` keys by 1 each.
     """
-    by = _checked(table, unit, by, cap)
+    by = checked(table, unit, by, cap)
     kept = table if unit is None else _kept(table, unit, by, cap, salt)
     return kept.group_by(*by).agg(_people=kept.count().cast("int64"))

@@ -153,6 +153,17 @@ class Transaction(ABC):
         """Yield the rows of the history as they are stored."""
         yield from self.rows(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq")
 
+    def charged_unlike(self, relation: str) -> list[Entry]:
+        """Return the charges that speak of neighbors other than `relation`."""
+        sql = (
+            f"SELECT {_FIELDS} FROM hush_entry WHERE kind IN "
+            "('charge', 'reserve', 'hold') AND body LIKE ? AND body NOT LIKE ?"
+        )
+        # A first sieve in the engine, so that few entries are parsed.
+        some, same = '%"neighbors":"_%', f'%"neighbors":"{relation}"%'
+        found = map(_entry, self.rows(sql, some, same))
+        return [e for e in found if e.content["facts"].get("neighbors")]
+
     def links(self, dataset: str) -> tuple[str, ...]:
         """Return the accounts that a data set is tied to."""
         return tuple(sorted(row[0] for row in self.rows(f"{_LINKS} = ?", dataset)))

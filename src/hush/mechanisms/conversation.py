@@ -1,0 +1,23 @@
+"""A conversation with a mechanism: one question at a time, and never copied."""
+
+import threading
+from typing import Any, NoReturn
+
+from hush.errors import InvalidArgument
+
+
+class OneAtATime:
+    """Secret noise and a count that questions share.
+
+    Guarantee: two threads never use the same hit, and no copy begins with the count or
+    the noise of the original.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidArgument(
+            "a conversation is never copied or pickled: its copy could be asked once "
+            "more with the same noise. Start a new one."
+        )

@@ -1,0 +1,157 @@
+"""One training run, many canaries: the bounds hold, and they see."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hush import mechanisms as m
+from hush.audit import one_run
+from hush.audit.canaries import approximate, level_of, tradeoff
+from hush.audit.evidence import binomial
+from hush.errors import InvalidArgument
+from hush.noise import Seeded, integers
+from hush.privacy import GDP, ZCDP, Approx, Pure
+
+
+def trainer(std, source):
+    noise = m.Gaussian(std)
+    return lambda included: noise.run(included * 1.0, source=source)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("claim", [GDP(1.0), Approx(5.0, 1e-5), Pure(8.0)], ids=str)
+def test_one_run_rarely_accuses_a_correct_trainer(claim):
+    # GDP(1) implies the others but Pure(8), which it breaks with chance below 1e-4 per
+    # canary. 40 runs at level 0.95: more than 10 accusations have chance below 1e-5.
+    accused = 0
+    for seed in range(40):
+        source = Seeded(seed)
+        found = one_run(trainer(1.0, source), 400, claim=claim, source=source)
+        accused += found.violated
+        assert found.mu_lower < 1.6
+    assert accused <= 10
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("claim", [GDP(0.4), Approx(1.0, 1e-5), Pure(0.8)], ids=str)
+def test_one_run_catches_too_little_noise(claim):
+    source = Seeded(3)
+    found = one_run(trainer(0.5, source), 2000, claim=claim, source=source)
+    assert found.violated
+    assert 1.0 < found.mu_lower < 2.0
+    assert found.epsilon_lower > 1.0
+    assert "violated" in str(found)
+
+
+def test_one_run_bounds_cover_randomized_response():
+    # With one answer per canary by randomized response, right guesses are binomial:
+    # every valid bound lies above that tail, and the one for pure claims is that tail.
+    for epsilon in (0.3, 1.0, 2.5):
+        chance = 1 / (1 + math.exp(-epsilon))
+        needed = level_of(Pure(epsilon))
+        for made in (5, 20, 60):
+            for right in range(made // 2, made + 1):
+                exact = binomial(right, made, chance)
+                assert approximate(made, made, right, epsilon, 0.0) == exact
+                assert tradeoff(made, made, right, needed) >= exact * (1 - 1e-6)
+                assert approximate(made, made, right, epsilon, 1e-3) >= exact
+
+
+def test_one_run_bounds_cover_gaussian_canaries():
+    # All canaries guessed by the sign of their score: right with chance Φ(μ/2) each.
+    from scipy import special
+
+    for mu in (0.5, 1.0, 2.0):
+        chance = float(special.ndtr(mu / 2))
+        for made in (10, 100):
+            for right in range(made // 2, made + 1, 5):
+                exact = binomial(right, made, chance)
+                bound = tradeoff(made, made, right, level_of(GDP(mu)))
+                assert bound >= exact * (1 - 1e-6)
+
+
+def accused(mechanism, claim, canaries, runs, guesses=None):
+    """How often a mechanism is accused that is exactly as private as it says."""
+    return sum(
+        one_run(
+            lambda bits, s=source: mechanism(bits, s),
+            canaries,
+            claim=claim,
+            guesses=guesses,
+            source=source,
+        ).violated
+        for source in map(Seeded, range(runs))
+    )
+
+
+def responded(bits, source):
+    return m.RandomizedResponse(0.75).run(bits.astype(int), source=source)
+
+
+def responded_or_betrayed(bits, source):
+    """Like it, but for one canary in fifty whose bit is simply told."""
+    told = np.asarray(integers(50, len(bits), source=source)) == 0
+    return np.where(told, 3.0 * bits - 1, responded(bits, source))
+
+
+def noisy(bits, source):
+    return m.Gaussian(1.0).run(bits * 1.0, source=source)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("mechanism", "claim"),
+    [
+        (responded, Pure(math.log(3))),
+        (responded, Approx(math.log(3), 1e-6)),
+        (responded_or_betrayed, Approx(math.log(3), 0.02)),
+        (noisy, GDP(1.0)),
+        (noisy, ZCDP(0.5)),
+    ],
+    ids=["response", "response, delta", "betrayed", "gauss", "zcdp"],
+)
+@pytest.mark.parametrize("guesses", [40, None], ids=["forty", "five numbers"])
+def test_one_run_keeps_its_level_where_the_claim_is_exact(mechanism, claim, guesses):
+    # 200 runs at level 0.95: more than 28 accusations have chance 1e-6.
+    assert accused(mechanism, claim, 100, 200, guesses) <= 28
+
+
+def test_one_run_never_bounds_a_chance_from_below_by_enumeration():
+    # Every law of the number of right guesses that canaries answered one by one can
+    # have: randomized response, with a share of canaries betrayed outright.
+    from scipy import stats
+
+    for epsilon, delta in ((0.5, 0.05), (1.0, 0.1), (2.0, 0.01)):
+        lie = (1 - delta) / (1 + math.exp(epsilon))
+        claim = Approx(epsilon, delta)
+        for made in (3, 12, 40):
+            for right in range(made + 1):
+                exact = stats.binom.sf(right - 1, made, 1 - lie)
+                for bound in (
+                    approximate(made, made, right, epsilon, delta),
+                    tradeoff(made, made, right, level_of(claim)),
+                ):
+                    assert bound >= exact * (1 - 1e-6)
+
+
+def test_one_run_bounds_are_not_empty():
+    # At twice the noise that is claimed the bounds must see it.
+    assert tradeoff(1000, 250, 230, level_of(GDP(0.5))) < 1e-3
+    assert approximate(1000, 250, 230, 1.0, 1e-5) < 1e-3
+
+
+def test_one_run_levels_lie_below_the_tradeoff():
+    for claim in (ZCDP(0.5), Pure(1.0), m.Laplace(1.0).curve(3)):
+        needed = level_of(claim)
+        for power in (0.01, 0.2, 0.5, 0.9):
+            assert needed(power) <= claim.tradeoff_at(1 - power) + 1e-12
+            assert needed(power) >= claim.tradeoff_at(1 - power) - 0.01
+
+
+def test_wrong_trainers_are_named():
+    with pytest.raises(InvalidArgument, match="scores"):
+        one_run(lambda _: [1.0], 10, claim=Pure(1.0))
+    with pytest.raises(InvalidArgument, match="guesses"):
+        one_run(lambda bits: bits * 1.0, 10, claim=Pure(1.0), guesses=11)

@@ -188,7 +188,7 @@ def test_what_is_released_lies_on_the_lattice_whatever_the_data():
 
 @pytest.mark.statistical
 def test_one_release_has_the_law_of_its_curve():
-    """Exact sum plus exact noise: chi-square at 1e-9 over 4000 releases."""
+    """Exact sum plus exact noise: chi-square at 1e-9 over 2000 releases."""
     program, run = released(std=0.5, clip=0.25)
     unit = float(run.grid.step) * 0.25 / 60
     seen = [
@@ -245,7 +245,7 @@ def test_training_learns_and_says_what_it_cost():
 
 @pytest.mark.parametrize("name", ["conv", "mlp"])
 def test_batches_of_several_passes_train_the_same(name):
-    """A pass of 16 slots or of all: the same batches and noise, the same model."""
+    """Passes of a few slots or of all: the same batches and noise, the same model."""
     model, params, rows, _ = MODELS[name]
     found = []
     for most in (4096, 4):

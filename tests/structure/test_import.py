@@ -37,6 +37,11 @@ def test_the_core_is_light():
     assert run_python(code) == "[]"
 
 
+def test_learning_without_sgd_loads_no_jax():
+    code = "import hush.learn, sys; print(sorted({'jax', 'optax'} & set(sys.modules)))"
+    assert run_python(code) == "[]"
+
+
 def test_nothing_in_the_package_uses_a_weak_generator(root):
     weak = re.compile(
         r"np\.random|numpy\.random|^\s*(import random|from random import)"

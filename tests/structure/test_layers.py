@@ -28,7 +28,8 @@ DELEGATES = {
 
 # Heavy or optional libraries, and the parts that may import them at the top of a file.
 AT_THE_EDGE = {
-    "jax": set(),
+    "jax": {"learn"},
+    "optax": {"learn"},
     "ibis": {"tables"},
     "duckdb": {"tables"},
     "matplotlib": set(),

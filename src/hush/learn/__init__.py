@@ -1,4 +1,6 @@
-"""Learning: private models with the scikit-learn interface."""
+"""Learning: private models with the scikit-learn interface, and DP-SGD."""
+
+from typing import Any
 
 from hush.learn.aggregate import BlockMean, SubsampleAggregate, progress_bar
 from hush.learn.classifier import HuberSVM, LogisticRegression
@@ -29,4 +31,14 @@ __all__ = [
     "SelectModel",
     "SubsampleAggregate",
     "progress_bar",
+    "sgd",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `sgd`, and with it JAX, when it is first used."""
+    if name == "sgd":
+        import importlib
+
+        return importlib.import_module("hush.learn.sgd")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,19 @@
+"""DP-SGD: any JAX model, per-example clipping, exact noise, honest batches."""
+
+from hush.learn.sgd.batches import fixed_batch, poisson_batch
+from hush.learn.sgd.loop import clipped_sum, noise, step
+from hush.learn.sgd.train import plan, train
+from hush.learn.sgd.trained import Trained
+from hush.learn.sgd.training import Training
+
+__all__ = [
+    "Trained",
+    "Training",
+    "clipped_sum",
+    "fixed_batch",
+    "noise",
+    "plan",
+    "poisson_batch",
+    "step",
+    "train",
+]

@@ -1,0 +1,186 @@
+"""Clipped sums: norms from taps, weights from norms, and one contraction.
+
+No per-example gradient of a tapped product is ever formed: its norm is the product of
+two lengths, and the clipped sum is one product of weighted matrices.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hush.learn.sgd import slack, whole
+from hush.learn.sgd.convolution import kernel_gradients
+from hush.learn.sgd.taps import Tap, Traced
+
+
+def _exact() -> lax.Precision | None:
+    """Return what makes products float32: the default on a CPU, asked for elsewhere."""
+    return None if jax.default_backend() == "cpu" else lax.Precision.HIGHEST
+
+
+def _squares(values: jax.Array) -> jax.Array:
+    """Return Σ x² of each row; long sums in blocks, which bounds their error."""
+    flat = values.reshape(values.shape[0], -1)
+    size = flat.shape[1]
+    if size <= slack.BLOCK:
+        return jnp.sum(flat * flat, axis=1)
+    padded = jnp.pad(flat, ((0, 0), (0, -size % slack.BLOCK)))
+    blocks = padded.reshape(flat.shape[0], -1, slack.BLOCK)
+    # The barrier keeps the compiler from joining the two sums into one long one.
+    first = lax.optimization_barrier(jnp.sum(blocks * blocks, axis=2))
+    return jnp.sum(first, axis=1)
+
+
+@final
+@dataclass(frozen=True)
+class Product:
+    """The gradient of a matrix used once: an outer product per example."""
+
+    inputs: jax.Array
+    outputs: jax.Array
+    rows_first: bool
+
+    def squares(self, clip: float) -> jax.Array:
+        """Return ‖a‖²‖g‖²; infinity where one is tiny and the other huge.
+
+        Squares of entries below 2^-63 vanish. What they hide matters only there.
+        """
+        a, g = _squares(self.inputs), _squares(self.outputs)
+        far, near = (slack.HUGE * clip) ** 2, slack.HUGE**-2
+        hidden = ((a < near) & (g > far)) | ((g < near) & (a > far))
+        return jnp.where(hidden, jnp.inf, a * g)
+
+    def sums(self, weights: jax.Array, kept: jax.Array, groups: int) -> jax.Array:
+        """Return the weighted sums of each group, flat; 0·NaN never arises."""
+        a = jnp.where(kept[:, None], self.inputs, 0.0)
+        g = jnp.where(kept[:, None], self.outputs, 0.0) * weights[:, None]
+        left, right = (a, g) if self.rows_first else (g, a)
+        found = jnp.einsum(
+            "kmi,kmo->kio",
+            left.reshape(groups, -1, left.shape[1]),
+            right.reshape(groups, -1, right.shape[1]),
+            precision=_exact(),
+        )
+        return found.reshape(groups, -1)
+
+
+@final
+@dataclass(frozen=True)
+class Formed:
+    """Per-example gradients of a parameter, formed one by one."""
+
+    gradients: jax.Array
+
+    def squares(self, clip: float) -> jax.Array:
+        """Return the squared norms."""
+        return _squares(self.gradients)
+
+    def sums(self, weights: jax.Array, kept: jax.Array, groups: int) -> jax.Array:
+        """Return the weighted sums of each group, flat."""
+        flat = self.gradients.reshape(weights.shape[0], -1)
+        flat = jnp.where(kept[:, None], flat, 0.0)
+        return jnp.einsum(
+            "km,kmi->ki",
+            weights.reshape(groups, -1),
+            flat.reshape(groups, -1, flat.shape[1]),
+            precision=_exact(),
+        )
+
+
+def _single(values: jax.Array) -> jax.Array:
+    return values.astype(jnp.float32)
+
+
+def gradients(
+    traced: Traced, leaves: Sequence[Any], rows: Sequence[Any]
+) -> list[Product | Formed]:
+    """Return the per-example gradients of each parameter, as factors where possible."""
+    taps, tapped = traced.taps, traced.tapped
+    others = [i for i in range(traced.leaves) if i not in tapped]
+
+    def loss(zeros: Any, free: Any, example: Any) -> Any:
+        given = list(leaves)
+        for i, value in zip(others, free, strict=True):
+            given[i] = value
+        return traced.value(zeros, given, example)
+
+    zeros = [jnp.zeros(tap.shape, tap.dtype) for tap in taps]
+    free = [leaves[i] for i in others]
+    slope = jax.grad(loss, argnums=(0, 1), has_aux=True)
+    (at_taps, at_others), inputs = jax.vmap(slope, in_axes=(None, None, 0))(
+        zeros, free, rows
+    )
+    found: dict[int, Product | Formed] = {}
+    for tap, g, a in zip(taps, at_taps, inputs, strict=True):
+        found[tap.leaf] = _from_tap(tap, a, g, np.shape(leaves[tap.leaf]))
+    for i, g in zip(others, at_others, strict=True):
+        found[i] = Formed(_single(g))
+    return [found[i] for i in range(traced.leaves)]
+
+
+def _from_tap(
+    tap: Tap, inputs: Any, outputs: Any, shape: tuple[int, ...]
+) -> Product | Formed:
+    if tap.kind == "product":
+        return Product(_single(inputs), _single(outputs), tap.rows_first)
+    return Formed(
+        kernel_gradients(_single(inputs), _single(outputs), shape, tap.params)
+    )
+
+
+def weights(
+    parts: Sequence[Product | Formed], valid: jax.Array, clip: float
+) -> tuple[jax.Array, jax.Array]:
+    """Return weights that clip to norm 1, in clips, and which rows are kept.
+
+    A row whose gradient is NaN, infinite or so long that its square is, counts as zero.
+    """
+    total = parts[0].squares(clip)
+    for part in parts[1:]:
+        total = total + part.squares(clip)
+    kept = valid & jnp.isfinite(total)
+    ratio = jnp.float32(clip) / jnp.sqrt(jnp.where(kept, total, 1.0))
+    scaled = jnp.minimum(1.0, ratio) / jnp.float32(clip)
+    return jnp.where(kept, scaled, 0.0), kept
+
+
+def group_sums(
+    parts: Sequence[Product | Formed], valid: jax.Array, clip: float, groups: int
+) -> list[jax.Array]:
+    """Return the clipped float32 sums of each group, in clips, one array per leaf."""
+    weight, kept = weights(parts, valid, clip)
+    return [part.sums(weight, kept, groups) for part in parts]
+
+
+def lattice_sums(
+    traced: Traced,
+    leaves: Sequence[Any],
+    rows: Sequence[Any],
+    valid: jax.Array,
+    *,
+    clip: float,
+    groups: int,
+    inverse: float,
+) -> list[whole.Whole]:
+    """Return the clipped sum of each leaf in whole lattice steps, flat.
+
+    Groups are rounded, then added exactly.
+    """
+    parts = gradients(traced, leaves, rows)
+    sums = group_sums(parts, valid, clip, groups)
+    return [whole.rounded(each, inverse) for each in sums]
+
+
+def longest(traced: Traced, leaves: Sequence[Any]) -> int:
+    """Return how many additions a square meets in a norm, at most."""
+    found = [slack.depth(int(np.prod(np.shape(leaf)))) for leaf in leaves]
+    for tap in traced.taps:
+        if tap.kind == "product":
+            rows, columns = np.shape(leaves[tap.leaf])
+            found[tap.leaf] = slack.depth(rows) + slack.depth(columns) + 1
+    return max(found) + len(found)

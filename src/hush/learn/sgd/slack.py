@@ -1,0 +1,53 @@
+"""Floating-point slack: how far rounding can move a clipped sum between neighbors.
+
+All sums are computed in float32 (unit roundoff u = 2^-24) and proved in rationals:
+γ(k) = ku/(1 - ku) bounds the relative error of k rounded operations in any order.
+"""
+
+import math
+from fractions import Fraction
+
+UNIT = Fraction(1, 1 << 24)
+BLOCK = 1024  # squares are added in blocks, so that long sums stay accurate
+HUGE = 2.0**25  # factors this far apart, in clips, count as zero
+_REST = Fraction(1, 1 << 22)  # underflow of anything, relative to the clip
+
+
+def gamma(operations: int) -> Fraction:
+    """Return ku/(1 - ku), the error of k rounded operations, relative."""
+    share = operations * UNIT
+    if share >= Fraction(1, 4):
+        raise OverflowError
+    return share / (1 - share)
+
+
+def depth(size: int) -> int:
+    """Return how many additions a number meets when `size` squares are added."""
+    return size if size <= BLOCK else BLOCK + math.ceil(size / BLOCK)
+
+
+def contribution(longest: int) -> Fraction:
+    """Return the largest norm of a clipped row, in clips.
+
+    Guarantee: the computed square of a norm errs by γ(longest + 8) relative; dividing,
+    the square root and the float clip by 8u at most; underflow by 2^-22 clips.
+    """
+    return (1 + gamma(longest + 8)) * (1 + 8 * UNIT) + _REST
+
+
+def distance(*, rows: int, longest: int, replaced: bool) -> Fraction:
+    """Return how far the float sum of one group of `rows` can move, in clips.
+
+    One row comes or goes, or is `replaced`; every other row is bit for bit the same.
+
+    Guarantee: each computed sum lies within γ(rows + 2)·rows·c of the real one, where
+    c bounds the norm of a row; the real sums are c apart, or 2c.
+    """
+    c = contribution(longest)
+    moved = 2 * c if replaced else c
+    return moved + 2 * gamma(rows + 2) * rows * c
+
+
+def root(number: int) -> int:
+    """Return the square root, rounded up."""
+    return math.isqrt(max(number, 1) - 1) + 1

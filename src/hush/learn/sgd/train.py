@@ -1,0 +1,234 @@
+"""Training with differential privacy: plan, charge, then read the data."""
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.learn.sgd import defaults
+from hush.learn.sgd.checkpoint import Checkpoint
+from hush.learn.sgd.program import Program, State
+from hush.learn.sgd.progress import progress
+from hush.learn.sgd.trained import Trained
+from hush.learn.sgd.training import Training
+from hush.noise import SECURE, Source
+
+Loss = Callable[[Any, Any], Any]
+
+
+def _example(data: Any) -> tuple[Any, int]:
+    """Return the shapes and types of one row, and the number of rows; no values."""
+    leaves = jax.tree.leaves(data)
+    shapes = [np.shape(leaf) for leaf in leaves]
+    if not leaves or any(not shape for shape in shapes):
+        raise InvalidArgument(
+            "data must be arrays (or a tuple, list or dict of them) with one row per "
+            "person; got none, or a number."
+        )
+    counts = {shape[0] for shape in shapes}
+    if len(counts) != 1:
+        raise InvalidArgument(
+            f"data must have the same number of rows everywhere; got {sorted(counts)}."
+        )
+
+    def one(leaf: Any) -> Any:
+        kind = jnp.result_type(leaf)
+        return jax.ShapeDtypeStruct(np.shape(leaf)[1:], kind)
+
+    return jax.tree.map(one, data), counts.pop()
+
+
+def _floats(params: Any) -> Any:
+    found = jax.tree.map(jnp.asarray, params)
+    leaves = jax.tree.leaves(found)
+    if not leaves or not all(jnp.issubdtype(x.dtype, jnp.floating) for x in leaves):
+        raise InvalidArgument(
+            "params must be arrays of floats (or a tuple, list or dict of them); close "
+            "over whatever is not trained."
+        )
+    return found
+
+
+def plan(
+    loss: Loss,
+    params: Any,
+    data: Any,
+    *,
+    std: float | None = None,
+    clip: float = 1.0,
+    batch: int | None = None,
+    steps: int | None = None,
+    sampling: str = "poisson",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    records: int | None = None,
+    optimizer: optax.GradientTransformation | None = None,
+    devices: tuple[Any, ...] = (),
+) -> tuple[Program, Training]:
+    """Return what `train` would run, from shapes alone: a program and its mechanism."""
+    example, rows = _example(data)
+    known = rows if records is None else records
+    records = checks.whole("records", known, at_least=max(rows, 1))
+    given = _floats(params)
+    if (std is None) == (epsilon is None):
+        raise InvalidArgument("give either std, the noise in clips, or epsilon.")
+    batch = defaults.batch(records) if batch is None else batch
+    steps = defaults.steps(records, batch) if steps is None else steps
+    program = Program(loss, given, optimizer or optax.identity(), example, devices)
+    public: dict[str, Any] = {
+        "clip": clip,
+        "batch": batch,
+        "records": records,
+        "steps": steps,
+        "sampling": sampling,
+        "dimension": program.dimension,
+        "longest": program.longest,
+        "devices": max(len(devices), 1),
+    }
+    if std is None:
+        std = defaults.noise(public, epsilon, delta)
+    run = Training(std=std, **public)
+    if optimizer is None:
+        program = replace(program, optimizer=defaults.optimizer(run))
+    return program, replace(run, model=program.fingerprint)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Session:
+    """One run of a program: where it is saved, how often, and whether it is shown."""
+
+    program: Program
+    checkpoint: Checkpoint | None
+    every: int
+    delta: float
+    shown: bool
+
+    def run(self, plan: Training, data: Any, source: Source) -> dict[str, Any]:
+        """Return the final parameters and their mean as flat vectors."""
+        rows = [np.asarray(leaf) for leaf in jax.tree.leaves(data)]
+        state = self.program.start()
+        if self.checkpoint is not None:
+            state = self.checkpoint.load(state)
+        with progress(plan, self.delta, shown=self.shown) as show:
+            state = self._advance(plan, state, rows, source, show)
+        return {"params": _flat(state.params), "average": _flat(state.average)}
+
+    def _advance(
+        self, plan: Training, state: State, rows: Any, source: Source, show: Any
+    ) -> State:
+        saved = int(state.step)
+        show(saved)
+        for found in self.program.advance(plan, state, rows, source):
+            state = found
+            done = int(state.step) if self.checkpoint or self.shown else 0
+            if self.checkpoint is not None and done - saved >= self.every:
+                self.checkpoint.save(state)
+                saved = done
+            show(done)
+        if self.checkpoint is not None and saved < plan.steps:
+            self.checkpoint.save(state)
+        return state
+
+
+def _flat(tree: Any) -> Any:
+    leaves = [np.asarray(leaf, np.float32).ravel() for leaf in jax.tree.leaves(tree)]
+    return np.concatenate(leaves)
+
+
+def train(
+    loss: Loss,
+    params: Any,
+    data: Any,
+    *,
+    std: float | None = None,
+    clip: float = 1.0,
+    batch: int | None = None,
+    steps: int | None = None,
+    sampling: str = "poisson",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    records: int | None = None,
+    optimizer: optax.GradientTransformation | None = None,
+    ledger: Any = None,
+    key: str | None = None,
+    version: str = "",
+    checkpoint: str | os.PathLike[str] | None = None,
+    source: Source = SECURE,
+    progress: bool = False,
+    devices: tuple[Any, ...] = (),
+) -> Trained:
+    """Train any JAX model by private stochastic gradient descent.
+
+    `loss(params, example)` is the loss of one row of `data`, a tree of arrays whose
+    first axis is the person. `std` is the noise on a sum of gradients, in units of
+    `clip`; or give `epsilon` and `delta`, and the least noise is found. What is left
+    out (`batch`, `steps`, `optimizer`) is chosen from public numbers. The number of
+    rows is public unless you state a public bound, `records`, in its place.
+
+    A `ledger` is charged for the whole run before a row is read. With a `checkpoint`
+    the run is saved on the way and resumes there, under the same charge: at most one
+    noisy sum of each step is ever seen. Rows with a NaN or infinite gradient count as
+    absent. Nothing about the data is shown on the way, not even the training loss.
+
+    Guarantee: `result.curve`, for one row added or removed (Poisson batches) or
+    replaced (fixed-size batches); clipping, float rounding and lattice noise included.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(-1, 1, 500, dtype=np.float32)
+        >>> loss = lambda slope, example: (slope * example[0] - example[1]) ** 2
+        >>> found = train(loss, np.float32(0), (x, 2 * x), epsilon=3.0, delta=1e-5)
+        >>> bool(abs(found.average - 2) < 1), found.curve.epsilon_at(1e-5) <= 3
+        (True, True)
+
+    Reference: [ACG16]; N11.A7; docs/proofs/sgd.md.
+    """
+    program, run = plan(
+        loss, params, data, std=std, clip=clip, batch=batch, steps=steps,
+        sampling=sampling, epsilon=epsilon, delta=delta, records=records,
+        optimizer=optimizer, devices=devices,
+    )  # fmt: skip
+    saved = None
+    if checkpoint is not None:
+        saved = Checkpoint.open(checkpoint, repr(run), program.start())
+        if source.seeded and int(saved.load(program.start()).step):
+            raise InvalidArgument(
+                f"source={source!r} cannot resume a checkpoint: it would repeat the "
+                "noise of the first steps for other batches."
+            )
+    shown_at = defaults.delta(run.records) if delta is None else delta
+    session = Session(program, saved, max(1, run.steps // 20), shown_at, progress)
+    with nullcontext() if saved is None else saved.alone():
+        if ledger is None:
+            release, values = None, run.run((session, data), source=source)
+        else:
+            notes = {} if saved is None else {"checkpoint": saved.name}
+            name = f"sgd {saved.name}" if key is None and saved is not None else key
+            at = shown_at if epsilon is not None else delta
+            release = ledger.release(
+                run,
+                None,
+                (session, data),
+                name,
+                source,
+                delta=at,
+                version=version,
+                notes=notes,
+            )
+            values = release.values
+    return Trained(
+        params=program.shaped(np.asarray(values["params"]), program.params),
+        average=program.shaped(np.asarray(values["average"]), program.params),
+        training=run,
+        seeded=bool(source.seeded),
+        release=release,
+    )

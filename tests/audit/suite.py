@@ -108,6 +108,7 @@ EXEMPT: dict[str, str] = {
     "local.Tally": _FORM,
     "local.Turn": _FORM,
     "local.best": "returns one of the audited oracles",
+    "learn.sgd": "audited by many canaries in tests/learn/sgd/test_audit.py",
     "learn.progress_bar": "draws a bar; reads no data",
     "holdout.Answer": _FORM,
     "holdout.Overfit": _FORM,

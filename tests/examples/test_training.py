@@ -2,11 +2,6 @@
 
 import runpy
 
-import pytest
-
-# DP-SGD is an extra; without it there is nothing to run.
-pytest.importorskip("hush.learn.sgd", exc_type=ImportError)
-
 
 def test_an_honest_claim_survives_its_audit_and_a_false_one_does_not(root, capsys):
     page = runpy.run_path(str(root / "examples" / "training.py"))

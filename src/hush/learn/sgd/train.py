@@ -190,7 +190,7 @@ def train(
         >>> bool(abs(found.average - 2) < 1), found.curve.epsilon_at(1e-5) <= 3
         (True, True)
 
-    Reference: [ACG16]; N11.A7; docs/proofs/sgd.md.
+    Reference: [ACGMMTZ16]; N11.A7; docs/proofs/sgd.md.
     """
     program, run = plan(
         loss, params, data, std=std, clip=clip, batch=batch, steps=steps,

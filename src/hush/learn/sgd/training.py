@@ -43,7 +43,7 @@ class Training(Mechanism):
         >>> round(run.curve().epsilon_at(1e-5), 3), run.neighbors.value
         (0.432, 'add-remove')
 
-    Reference: [ACG16]; N11.A7; docs/proofs/sgd.md.
+    Reference: [ACGMMTZ16]; N11.A7; docs/proofs/sgd.md.
     """
 
     noise: ClassVar[str] = "std"

@@ -256,7 +256,7 @@ def replay(
         >>> total = sum(bounds=(0, 10)) >> Laplace(scale=10.0)
         >>> print(replay(total.run, [3, 4], [3, 4, 9]))
         replayed: 1 mechanism runs heard, no divergence
-        >>> print(replay(lambda d: total.run(d) / len(d), [3, 4], [3, 4, 9]))
+        >>> print(replay(lambda d: total.run(d) + len(d), [3, 4], [3, 4, 9]))
         diverged (1 mechanism runs heard):
           result: result has another value
 

@@ -149,10 +149,9 @@ def _vectors() -> list[Subject]:
 
 def subjects() -> list[Subject]:
     """Return one subject for every case, and the queries that no case has."""
-    data, more = (0.2, 0.7), (0.2, 0.7, 1.0)
     queries = {
-        "sum": m.sum((0, 1)) >> m.Laplace(1.0),
-        "variance": m.variance((0, 1)) >> m.Laplace(1.0),
+        "sum": (m.sum((0, 1)) >> m.Laplace(1.0), (0.2, 0.7), 0.25),
+        "variance": (m.variance((0, 1)) >> m.Laplace(1.0), (0.5, 0.5), 0.05),
     }
     return [
         *map(_subject, registry()),
@@ -161,12 +160,12 @@ def subjects() -> list[Subject]:
             Subject(
                 f"{name}, laplace",
                 (f"mechanisms.{name}",),
-                (data, more),
+                (data, (*data, 1.0)),
                 query.curve,
                 drawn(query),
-                factor=0.25,
+                factor=factor,
                 samples=_RUNS,
             )
-            for name, query in queries.items()
+            for name, (query, data, factor) in queries.items()
         ),
     ]

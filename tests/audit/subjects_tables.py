@@ -23,6 +23,13 @@ _MORE = [*_FEW, (1.0, 1.0, "b")]
 _SAME = [(0.5, 0.5, "a")] * 2
 _ODD = [*_SAME, (1.0, 1.0, "b")]
 
+# A rank is told by how much room there is between values, so none lies at a bound.
+_LOW, _HIGH = (0.1, 0.0, "a"), (0.9, 0.0, "a")
+_MIDDLE = [(0.5, 0.0, "a")] * 2
+_UPPER = [_MIDDLE[0], _HIGH]
+_APART = [(0.4, 0.0, "a"), (0.8, 0.0, "a")]
+_FIFTHS = (0.2, 0.8)
+
 # name -> (aggregate, the two groups of people, the noise that the twin keeps)
 AGGREGATES: dict[str, Any] = {
     "count": (tables.count(), (_FEW, _MORE), 0.9),
@@ -33,11 +40,11 @@ AGGREGATES: dict[str, Any] = {
     "std": (tables.std("x", _UNIT), (_SAME, _ODD), 0.05),
     "covariance": (tables.covariance("x", "y", _PAIR), (_SAME, _ODD), 0.05),
     "correlation": (tables.correlation("x", "y", _PAIR), (_FEW, _MORE), 0.05),
-    "min": (tables.min("x", _UNIT), (_FEW[2:] * 2, _FEW[2:] * 2 + _FEW[:1]), 0.1),
-    "max": (tables.max("x", _UNIT), (_FEW[:1] * 2, _FEW[:1] * 2 + _FEW[2:]), 0.1),
-    "median": (tables.median("x", _UNIT), (_FEW[:2], _FEW), 0.1),
-    "quantile": (tables.quantile("x", 0.25, _UNIT), (_FEW[2:], _FEW[1:]), 0.1),
-    "quantiles": (tables.quantiles("x", (0.2, 0.8), _UNIT), (_FEW[2:], _FEW[1:]), 0.1),
+    "min": (tables.min("x", _UNIT), (_MIDDLE, [*_MIDDLE, _LOW]), 0.1),
+    "max": (tables.max("x", _UNIT), (_MIDDLE, [*_MIDDLE, _HIGH]), 0.1),
+    "median": (tables.median("x", _UNIT), (_UPPER, [*_UPPER, _LOW]), 0.1),
+    "quantile": (tables.quantile("x", 0.25, _UNIT), (_APART, [*_APART, _LOW]), 0.1),
+    "quantiles": (tables.quantiles("x", _FIFTHS, _UNIT), (_APART, [*_APART, _LOW]), 0.1),
     "histogram": (tables.histogram("x", [0.0, 0.5, 1.0]), (_FEW, _MORE), 0.9),
     "mode": (tables.mode("c", ["a", "b"]), (_SAME[:1], _ODD[1:]), 0.1),
     "top_k": (tables.top_k("c", 1, ["a", "b", "z"]), (_SAME[:1], _ODD[1:]), 0.1),
@@ -93,7 +100,8 @@ def _by_group(frame: Any, groups: int) -> list[Any]:
 
 def _edges(factor: float, _source: Source, bit: int) -> Any:
     """The number of edges of a small graph, and of one with a node more."""
-    ends = ([0, 1, 2], [1, 2, 0]) if bit == 0 else ([0, 1, 2, 3, 3], [1, 2, 0, 0, 1])
+    # No degree passes the cap, so that the two edges of the node are counted.
+    ends = ([0, 2], [1, 3]) if bit == 0 else ([0, 2, 4, 4], [1, 3, 0, 2])
     graph = tables.open_graph(
         pyarrow.table({"a": ends[0], "b": ends[1]}),
         ends=("a", "b"),

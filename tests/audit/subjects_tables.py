@@ -28,7 +28,7 @@ _LOW, _HIGH = (0.1, 0.0, "a"), (0.9, 0.0, "a")
 _MIDDLE = [(0.5, 0.0, "a")] * 2
 _UPPER = [_MIDDLE[0], _HIGH]
 _APART = [(0.4, 0.0, "a"), (0.8, 0.0, "a")]
-_FIFTHS = (0.2, 0.8)
+_ENDS = (0.2, 0.8)
 
 # name -> (aggregate, the two groups of people, the noise that the twin keeps)
 AGGREGATES: dict[str, Any] = {
@@ -44,7 +44,7 @@ AGGREGATES: dict[str, Any] = {
     "max": (tables.max("x", _UNIT), (_MIDDLE, [*_MIDDLE, _HIGH]), 0.1),
     "median": (tables.median("x", _UNIT), (_UPPER, [*_UPPER, _LOW]), 0.1),
     "quantile": (tables.quantile("x", 0.25, _UNIT), (_APART, [*_APART, _LOW]), 0.1),
-    "quantiles": (tables.quantiles("x", _FIFTHS, _UNIT), (_APART, [*_APART, _LOW]), 0.1),
+    "quantiles": (tables.quantiles("x", _ENDS, _UNIT), (_APART, [*_APART, _LOW]), 0.1),
     "histogram": (tables.histogram("x", [0.0, 0.5, 1.0]), (_FEW, _MORE), 0.9),
     "mode": (tables.mode("c", ["a", "b"]), (_SAME[:1], _ODD[1:]), 0.1),
     "top_k": (tables.top_k("c", 1, ["a", "b", "z"]), (_SAME[:1], _ODD[1:]), 0.1),

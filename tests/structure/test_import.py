@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {
     "jax",
     "ibis",
@@ -40,6 +42,25 @@ def test_the_core_is_light():
 def test_learning_without_sgd_loads_no_jax():
     code = "import hush.learn, sys; print(sorted({'jax', 'optax'} & set(sys.modules)))"
     assert run_python(code) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "extra"),
+    [
+        ("sklearn", "import hush.learn", "learn"),
+        ("jax", "from hush.learn import sgd", "sgd"),
+    ],
+)
+def test_a_missing_extra_is_named(missing, code, extra):
+    hide = (
+        "import importlib.util as u; find = u.find_spec;"
+        f"u.find_spec = lambda n, *a: None if n == {missing!r} else find(n, *a)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hide}\n{code}"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert f"pip install 'hush[{extra}]'" in done.stderr
 
 
 def test_nothing_in_the_package_uses_a_weak_generator(root):

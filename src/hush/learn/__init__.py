@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hush.learn import needed  # first: it says what to install
 from hush.learn.aggregate import BlockMean, SubsampleAggregate, progress_bar
 from hush.learn.classifier import HuberSVM, LogisticRegression
 from hush.learn.counts import PoissonRegression
@@ -40,5 +41,6 @@ def __getattr__(name: str) -> Any:
     if name == "sgd":
         import importlib
 
+        needed.package("jax", "sgd")
         return importlib.import_module("hush.learn.sgd")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

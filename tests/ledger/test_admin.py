@@ -149,3 +149,9 @@ def test_keys_are_kept_as_pem_and_never_printed():
         Admin.from_pem("office", OFFICE.to_pem(b"a password"), b"another")
     with pytest.raises(InvalidArgument, match="printable"):
         Admin("a\nb", OFFICE.key)
+
+
+@pytest.mark.parametrize("password", ["text", b"", 7])
+def test_a_password_is_bytes(password):
+    with pytest.raises(InvalidArgument, match="must be bytes"):
+        Admin.generate("office").to_pem(password)

@@ -72,6 +72,10 @@ class Admin:
 
         how: Any = s.NoEncryption()
         if password is not None:
+            if not isinstance(password, bytes) or not password:
+                raise InvalidArgument(
+                    "password must be bytes, such as b'...', or None."
+                )
             how = s.BestAvailableEncryption(password)
         return self.key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, how)
 

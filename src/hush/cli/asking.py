@@ -29,5 +29,7 @@ def planned(about: config.Config, text: str, epsilon: float, delta: float) -> An
 
     None where the bounds are themselves found in the data: then only the cost is known.
     """
+    from hush.tables.ranges import Seeking
+
     query = asked(about.unread(), about, text)
-    return query.plan(epsilon, delta) if hasattr(query, "plan") else None
+    return None if isinstance(query, Seeking) else query.plan(epsilon, delta)

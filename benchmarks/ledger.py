@@ -34,7 +34,7 @@ from servers import database, postgres
 def release(url: str) -> Callable[[], None]:
     """A count of two people with integer noise: the ledger is what takes time."""
     ledger = Ledger.open(url, check=False)
-    noise, people = Geometric(scale=10**6), count()
+    noise, people = Geometric(scale=10), count()
     return lambda: (ledger.release(noise, people, [1, 2]), None)[1]
 
 
@@ -120,7 +120,7 @@ def compare(
     url: str, bare: Any, processes: int, seconds: float, rounds: int
 ) -> tuple[float, ...]:
     """Return releases/s, bare pairs/s and the median of their ratio, interleaved."""
-    with Ledger.open(url, budget=Budget(epsilon=1000)):
+    with Ledger.open(url, budget=Budget(epsilon=10**5)):
         pass
     bare(url)()
     pairs = [

@@ -43,7 +43,7 @@ class Twin:
 
 
 def twins(source: Any) -> list[Twin]:
-    """The sabotages of the issue and of HAZARDS, each made by hand."""
+    """The sabotages that an auditor must catch, each made by hand."""
     laplace, gauss = m.Laplace(1.0), m.Gaussian(1.0)
     weak = np.random.default_rng(5)
     true = math.exp(-4) / (1 + math.exp(-1))

@@ -42,5 +42,5 @@ def if_known(read: Callable[[], Any], form: Callable[[Any], str] = str) -> str:
     """
     try:
         return form(read())
-    except (HushError, TypeError, AttributeError, NotImplementedError):
+    except (HushError, TypeError, AttributeError):
         return "–"

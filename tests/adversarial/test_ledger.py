@@ -95,7 +95,10 @@ def test_unrelated_data_sets_may_have_their_own_relations():
     with Ledger.open("memory://", budget=Budget(epsilon=1), dataset="a") as ledger:
         ledger.grant(Budget(epsilon=1), dataset="b")
         ledger.release(Laplace(scale=10.0), count(), DATA)
-        ledger.on(dataset="b").release(Laplace(scale=10.0), exchange(5), DATA)
+        other = ledger.on(dataset="b")
+        other.release(Laplace(scale=10.0), exchange(5), DATA)
+        assert ledger.remaining()["dataset:a"].epsilon == pytest.approx(0.9)
+        assert other.remaining()["dataset:b"].epsilon == pytest.approx(0.98)
 
 
 def test_a_key_is_not_answered_again_for_something_else(ledger):

@@ -341,3 +341,11 @@ def test_steps_of_your_own():
     assert np.isfinite(float(p))
     assert sgd.noise(run, source=Seeded(1)).shape == (1,)
     assert jax.tree.structure(p) == jax.tree.structure(np.float32(0))
+
+
+def test_a_refusal_does_not_tell_how_many_rows_there_are():
+    for data, given in ((X, {"records": 59}), ((X, X[:7]), {})):
+        with pytest.raises(InvalidArgument) as refused:
+            sgd.plan(loss, np.float32(0), data, std=1.0, steps=4, batch=20, **given)
+        assert "60" not in str(refused.value)
+        assert "7" not in str(refused.value)

@@ -36,7 +36,7 @@ def _example(data: Any) -> tuple[Any, int]:
     counts = {shape[0] for shape in shapes}
     if len(counts) != 1:
         raise InvalidArgument(
-            f"data must have the same number of rows everywhere; got {sorted(counts)}."
+            "data must have the same number of rows in every array; these differ."
         )
 
     def one(leaf: Any) -> Any:
@@ -75,8 +75,12 @@ def plan(
 ) -> tuple[Program, Training]:
     """Return what `train` would run, from shapes alone: a program and its mechanism."""
     example, rows = _example(data)
-    known = rows if records is None else records
-    records = checks.whole("records", known, at_least=max(rows, 1))
+    records = checks.whole("records", max(rows, 1) if records is None else records)
+    if records < max(rows, 1):  # the number of rows may be what records= hides
+        raise InvalidArgument(
+            f"records={records} must be a public bound on the rows of data, and data "
+            "has more. State a larger one."
+        )
     given = _floats(params)
     if (std is None) == (epsilon is None):
         raise InvalidArgument("give either std, the noise in clips, or epsilon.")

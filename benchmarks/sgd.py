@@ -182,7 +182,7 @@ def jax_speed():
             shapes = (
                 jnp.zeros((ahead, 1, plan.rows), jnp.int32),
                 jnp.ones(ahead, jnp.int32),
-                jnp.zeros((ahead, plan.dimension), jnp.int32),
+                jnp.zeros((ahead, plan.dimension), jnp.uint32),
                 jnp.int32(steps),
             )
             # The step without batches and noise of the host: what book-keeping costs.

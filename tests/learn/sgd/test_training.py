@@ -19,10 +19,11 @@ from hush.errors import (
     KeyConflict,
 )
 from hush.learn import sgd
-from hush.learn.sgd import batches, draws, slack, training
+from hush.learn.sgd import batches, draws, passes, program, slack, training
 from hush.learn.sgd.train import Session
 from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
+from hush.noise.coded import coded
 from hush.privacy import GDP, fixed_size, poisson
 from hush.privacy.compose import repeat
 from learn.sgd.models import MODELS
@@ -158,6 +159,21 @@ def test_a_batch_larger_than_a_pass_takes_another():
 # -- noise -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("deviation", [Fraction(2**19), Fraction(10**7, 7)], ids=str)
+def test_devices_decode_what_the_host_drew(deviation):
+    room = draws.room((3, 1000))
+    found = draws.codes(deviation, room, Seeded(1))
+    assert found.dtype == np.uint32
+    expected = coded(deviation).decoded(found)
+    assert np.array_equal(draws.decoded(deviation, jax.numpy.asarray(found)), expected)
+
+
+def test_noise_too_wide_for_codes_comes_as_it_is():
+    found = draws.codes(Fraction(2**24), draws.room((2, 3)), Seeded(1))
+    assert found.dtype == np.int32
+    assert np.array_equal(draws.decoded(Fraction(2**24), found), found)
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "deviation", [Fraction(2**16), Fraction(3 * 10**7, 7)], ids=str
@@ -250,7 +266,7 @@ def test_batches_of_several_passes_train_the_same(name):
     found = []
     for most in (4096, 4):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(training, "_WIDEST", most)
+            patch.setattr(program, "_WIDEST", most)
             patch.setattr(training, "GROUP", 4)
             found.append(
                 sgd.train(
@@ -266,6 +282,39 @@ def test_batches_of_several_passes_train_the_same(name):
             )
     for one, two in zip(*map(jax.tree.leaves, found), strict=True):
         assert np.allclose(one, two, atol=1e-4)
+
+
+@pytest.mark.parametrize(("batch", "spread"), [(40, 0.0), (40, 5.5), (300, 16.0)])
+def test_expected_passes_are_those_of_binomial_batches(batch, spread):
+    """A guide to speed: within 2 % of the sum over all sizes of a batch."""
+    share = 1 - spread**2 / batch
+    sizes = stats.binom(round(batch / share), share) if spread else None
+    for rows in (1, 2, 7, 39, 40, 41, 60):
+        if sizes is None:
+            exact = -(-batch // rows)
+        else:
+            support = np.arange(round(batch / share) + 1)
+            needed = np.maximum(1, -(-support // rows))
+            exact = float(needed @ sizes.pmf(support))
+        assert passes.expected(rows, batch, spread) == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "fixed-size"])
+@pytest.mark.parametrize("dimension", [1, 5000, 200_000, 10**8])
+@pytest.mark.parametrize("devices", [1, 2])
+def test_passes_fit_what_they_should(sampling, dimension, devices):
+    for batch in (1, 3, 256, 2048, 10**5):
+        plan = sgd.Training(
+            1.0, clip=1.0, batch=batch, records=10**6, steps=1, sampling=sampling,
+            dimension=dimension, devices=devices,
+        )  # fmt: skip
+        assert plan.groups % devices == 0
+        assert 1 <= plan.group <= training.GROUP
+        most = 2**31 if not plan.wide else 2**47
+        assert (batch + 64 * plan.std) / plan.grid.step <= most
+        assert plan.grid.step * dimension**0.5 <= max(2.0**-9, 2.0**-22 * 10**4)
+        slots = plan.rows * passes.expected(plan.rows, batch, batch**0.5)
+        assert batch < 200 or slots < 1.2 * batch
 
 
 def test_the_average_forgets_the_beginning():

@@ -26,40 +26,22 @@ def windows(values: jax.Array, shape: tuple[int, ...], params: dict[str, Any]) -
     given = jnp.transpose(values, (image, *positions, channel))
     edges = [(0, 0, 0), *((a, b, 0) for a, b in params["padding"]), (0, 0, 0)]
     given = lax.pad(given, jnp.zeros((), given.dtype), edges)
-    places = _places(given.shape[:-1], shape, params)
-    flat = given.reshape(-1, given.shape[-1])
-    found = flat.at[places.ravel()].get(mode="promise_in_bounds")
-    return found.reshape(places.shape[0], -1)
-
-
-def _places(
-    padded: tuple[int, ...], shape: tuple[int, ...], params: dict[str, Any]
-) -> Any:
-    """Return where in the padded input each window looks, (outputs, kernel places)."""
-    spatial = [shape[i] for i in params["dimension_numbers"].rhs_spec[2:]]
-    starts, offsets = [np.arange(padded[0])], [np.arange(1)]
-    for size, width, stride, dilation in zip(
-        padded[1:],
-        spatial,
-        params["window_strides"],
-        params["rhs_dilation"],
-        strict=True,
-    ):
-        count = (size - (width - 1) * dilation - 1) // stride + 1
-        starts.append(np.arange(count) * stride)
-        offsets.append(np.arange(width) * dilation)
-    steps = [math.prod(padded[i + 1 :]) for i in range(len(padded))]
-
-    def total(axes: list[Any]) -> Any:
-        return np.array(
-            [
-                sum(a * b for a, b in zip(at, steps, strict=True))
-                for at in itertools.product(*axes)
-            ],
-            np.int32,
+    spatial = [shape[i] for i in numbers.rhs_spec[2:]]
+    strides, dilations = params["window_strides"], params["rhs_dilation"]
+    ends = [
+        (size - (width - 1) * dilation - 1) // stride * stride + 1
+        for size, width, stride, dilation in zip(
+            given.shape[1:-1], spatial, strides, dilations, strict=True
         )
-
-    return total(starts)[:, None] + total(offsets)[None, :]
+    ]
+    found = []
+    for offset in itertools.product(*map(range, spatial)):
+        start = [o * d for o, d in zip(offset, dilations, strict=True)]
+        stop = [a + b for a, b in zip(start, ends, strict=True)]
+        first, last = (0, *start, 0), (given.shape[0], *stop, given.shape[-1])
+        found.append(lax.slice(given, first, last, (1, *strides, 1)))
+    stacked = jnp.stack(found, axis=-2)  # (image, *places, kernel places, channels)
+    return stacked.reshape(math.prod(found[0].shape[:-1]), -1)
 
 
 def product(values: Any, kernel: Any, params: dict[str, Any]) -> tuple[Any, Any]:
@@ -70,6 +52,8 @@ def product(values: Any, kernel: Any, params: dict[str, Any]) -> tuple[Any, Any]
     numbers = params["dimension_numbers"]
     out_axis, in_axis, *spatial = numbers.rhs_spec
     seen = windows(lax.stop_gradient(values), kernel.shape, params)
+    # Else the compiler looks windows up inside the product, one by one.
+    seen = lax.optimization_barrier(seen)
     matrix = jnp.transpose(kernel, (*spatial, in_axis, out_axis))
     matrix = matrix.reshape(-1, kernel.shape[out_axis])
 
@@ -80,7 +64,7 @@ def product(values: Any, kernel: Any, params: dict[str, Any]) -> tuple[Any, Any]
         axes = (image, *positions, channel)
         found = jnp.matmul(seen, lax.stop_gradient(matrix))
         found = found.reshape([shape[i] for i in axes])
-        return jnp.transpose(found, np.argsort(axes))
+        return jnp.transpose(found, tuple(map(int, np.argsort(axes))))
 
     def forward(values: Any, seen: Any) -> Any:
         return convolved(values, seen), (values, seen)
@@ -109,14 +93,14 @@ def kernel_gradients(
     axes = (0, image + 1, *(p + 1 for p in positions), channel + 1)
     slopes = jnp.transpose(outputs, axes)
     slopes = slopes.reshape(seen.shape[0], seen.shape[1], -1)
-    found = jnp.einsum("bto,bti->boi", slopes, seen, precision=lax.Precision.HIGHEST)
+    found = jnp.einsum("bti,bto->bio", seen, slopes, precision=lax.Precision.HIGHEST)
     out_axis, in_axis, *spatial = numbers.rhs_spec
     found = found.reshape(
-        seen.shape[0], shape[out_axis], *(shape[i] for i in spatial), shape[in_axis]
+        seen.shape[0], *(shape[i] for i in spatial), shape[in_axis], shape[out_axis]
     )
-    # From (examples, out, *spatial, in) to the kernel's own order.
+    # From (examples, *spatial, in, out) to the kernel's own order.
     order = [0] * len(shape)
-    order[out_axis], order[in_axis] = 1, len(shape)
+    order[in_axis], order[out_axis] = len(shape) - 1, len(shape)
     for i, axis in enumerate(spatial):
-        order[axis] = i + 2
+        order[axis] = i + 1
     return jnp.transpose(found, (0, *order))

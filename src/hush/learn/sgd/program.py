@@ -1,6 +1,7 @@
 """A program: loss, model and optimizer, compiled to run many private steps at once."""
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from hush.noise import Source, permutation
 Loss = Callable[[Any, Any], Any]
 _NOISE = 1 << 20  # noise numbers drawn at once, while the device is at work
 _AHEAD = 256  # steps of one compiled call, at most
+_WIDEST = 4096  # rows that are differentiated together on a device
+_WINDOWS = 1 << 23  # bytes of windows and kernels' gradients that are held at once
 _MEMORY = 9.0  # averages forget like t^-9: the last fifth of the run counts
 
 
@@ -65,6 +68,19 @@ class Program:
     def longest(self) -> int:
         """How many additions a square meets in a norm, at most."""
         return longest(self.traced, self.leaves)
+
+    @cached_property
+    def widest(self) -> int:
+        """How many rows a pass may hold: fewer where their convolutions are large."""
+        each = 1
+        for tap in self.traced.taps:
+            if tap.kind == "convolution":
+                kernel = np.shape(self.leaves[tap.leaf])
+                out_axis = tap.params["dimension_numbers"].rhs_spec[0]
+                seen = math.prod(kernel) // kernel[out_axis]
+                places = math.prod(tap.shape) // kernel[out_axis]
+                each += 4 * (places * seen + math.prod(kernel))
+        return max(1, min(_WIDEST, _WINDOWS // each)) * max(len(self.devices), 1)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -297,7 +313,8 @@ def _cut(flat: Any, params: Any) -> list[Any]:
     """Return the pieces of a flat vector that belong to each parameter."""
     sizes = [int(np.size(leaf)) for leaf in jax.tree.leaves(params)]
     return [
-        flat[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)
+        flat[end - size : end]
+        for size, end in zip(sizes, np.cumsum(sizes), strict=True)
     ]
 
 

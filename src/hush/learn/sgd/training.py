@@ -20,7 +20,6 @@ from hush.units import Neighbors
 
 SAMPLINGS = ("poisson", "fixed-size")
 GROUP = 256  # rows that are added in floats; their rounding costs 0.4 % of the clip
-_WIDEST = 4096  # rows that are differentiated together
 _SUMS = 1 << 18  # numbers of all groups' sums that are held at once, on each device
 _LOST = 2.0**-9  # what 32 bits may cost, in clips
 _COARSE, _FINE = 21, 24  # bits of the noise; 64 widths of it fit 32 bits
@@ -35,7 +34,7 @@ class Training(Mechanism):
     `std` is the noise in clips; `records` bounds the number of rows and is public;
     `batch` is the expected size of a Poisson batch or the exact size of a fixed one;
     `dimension` counts the parameters and `longest` the squares added up in a norm;
-    `widest` is how many rows a pass may hold for each group, for the sake of memory.
+    `widest` is how many rows a pass may hold, for the sake of memory.
 
     Guarantee: a Poisson batch is charged for one row added or removed, a fixed-size
     one for one row replaced; both as what they are, over all `steps`, float rounding,
@@ -59,7 +58,7 @@ class Training(Mechanism):
     dimension: int = 1
     longest: int = 64
     devices: int = 1
-    widest: int = GROUP
+    widest: int = 4096
     model: str = ""
 
     def __post_init__(self) -> None:
@@ -98,8 +97,7 @@ class Training(Mechanism):
         spread = 0.0
         if self.sampling == "poisson":
             spread = math.sqrt(self.batch * (1 - float(self.rate)))
-        wide = min(most * min(GROUP, self.widest), _WIDEST)
-        wide = max(wide, self.devices)
+        wide = max(min(most * GROUP, self.widest), self.devices)
         rows = passes.cheapest(self.batch, spread, wide)
         groups = -(-rows // (self.devices * GROUP)) * self.devices
         return groups, -(-rows // groups)

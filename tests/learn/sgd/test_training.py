@@ -69,7 +69,7 @@ def test_lattices_hold_sums_and_noise(std):
     assert plan.deviation <= 2**26
     assert plan.deviation >= 2**6
     total = plan.group * slack.contribution(plan.longest) / plan.grid.step
-    assert total <= 2**30
+    assert total < 0.995 * 2**31
     assert plan.rows >= plan.batch or plan.groups * plan.group == plan.rows
 
 
@@ -313,7 +313,8 @@ def test_passes_fit_what_they_should(sampling, dimension, devices):
         most = 2**31 if not plan.wide else 2**47
         assert (batch + 64 * plan.std) / plan.grid.step <= most
         assert plan.grid.step * dimension**0.5 <= max(2.0**-9, 2.0**-22 * 10**4)
-        slots = plan.rows * passes.expected(plan.rows, batch, batch**0.5)
+        spread = batch**0.5 if sampling == "poisson" else 0.0
+        slots = plan.rows * passes.expected(plan.rows, batch, spread)
         assert batch < 200 or slots < 1.2 * batch
 
 

@@ -23,7 +23,7 @@ GROUP = 256  # rows that are added in floats; their rounding costs 0.4 % of the 
 _SUMS = 1 << 18  # numbers of all groups' sums that are held at once, on each device
 _LOST = 2.0**-9  # what 32 bits may cost, in clips
 _COARSE, _FINE = 21, 24  # bits of the noise; 64 widths of it fit 32 bits
-_SUM = 30  # a group's sum is at most 2^30 lattice steps
+_SUM = 31  # a group's sum is below 2^31 lattice steps, with 1 % to spare
 
 
 @final
@@ -136,7 +136,8 @@ class Training(Mechanism):
         # Coarse noise is drawn faster; rounding d numbers to it must stay negligible.
         rough = self.std * math.sqrt(self.dimension) * 2.0**-_COARSE > 2.0**-10
         noise = Lattice.under(self.std, bits=_FINE if rough else _COARSE).exponent
-        total = math.ceil(math.log2(self.group * slack.contribution(self.longest)))
+        longest = self.group * slack.contribution(self.longest) * Fraction(101, 100)
+        total = math.ceil(math.log2(longest))
         return max(noise, total - _SUM)
 
     @cached_property

@@ -31,7 +31,7 @@ def _carried(high: jax.Array, low: jax.Array) -> Whole:
 def rounded(sums: jax.Array, inverse: float, *, wide: bool) -> Whole:
     """Return Σ_k rint(sums[k]·inverse): groups are rounded, then added exactly.
 
-    Clipped sums are below 2^30 steps by the choice of the lattice.
+    Clipped sums are below 2^31 steps by the choice of the lattice.
     """
     steps = jnp.rint(sums * inverse).astype(jnp.int32)
     if not wide:

@@ -210,7 +210,7 @@ def test_each_aggregate_on_many_pairs(aggregate, grouping, neighbors, desk):
     assert found >= 200
 
 
-def test_a_sensitivity_that_is_too_small_is_found(monkeypatch):
+def test_a_sensitivity_that_is_too_small_is_found(monkeypatch, desk):
     # The twin that must fail: one person counted for one row less than they weigh.
     from hush.tables.part import Limit
 
@@ -219,19 +219,31 @@ def test_a_sensitivity_that_is_too_small_is_found(monkeypatch):
         Limit, "reach", lambda self, *a, **k: math.ceil(honest(self, *a, **k) * 2 / 3)
     )
     with pytest.raises(AssertionError):
-        check("one column", "add-remove", ("count",), seeds=(1,))
+        check("one column", "add-remove", ("count",), (1,), opened=desk.lay)
 
 
-def test_weights_that_depend_on_others_are_found(monkeypatch):
+def test_weights_that_depend_on_others_are_found(monkeypatch, desk):
     # The twin that must fail (HAZARDS S9): a global LIMIT instead of weights.
     from hush.tables import bounding
 
     def limited(table, unit, rows):
-        import ibis
-
         some = table.order_by("x").limit(10 * rows)
         return some.mutate(_w=ibis.literal(bounding.UNIT, "int64"))
 
     monkeypatch.setattr(bounding, "weighted", limited)
     with pytest.raises(AssertionError):
-        check("one column", "add-remove", ("count", "sum"), seeds=(1,))
+        check("one column", "add-remove", ("count", "sum"), (1,), opened=desk.lay)
+
+
+def test_data_in_the_text_of_a_query_is_found(monkeypatch, desk):
+    # The twin that must fail although texts are kept: one that the data has a say in.
+    from hush.tables import bounding
+
+    def written(table, unit, rows):
+        most = table["x"].max().to_pyarrow().as_py() or 0.0
+        weight = bounding.UNIT if most < 1e9 else 2 * bounding.UNIT
+        return table.mutate(_w=ibis.literal(weight, "int64"))
+
+    monkeypatch.setattr(bounding, "weighted", written)
+    with pytest.raises(AssertionError, match="outlier"):
+        check("one column", "add-remove", ("count",), (1,), None, desk.lay)

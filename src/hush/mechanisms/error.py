@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -14,7 +13,6 @@ from hush.errors import InvalidArgument
 from hush.law import Law
 
 
-@lru_cache(maxsize=1024)  # the intervals of one answer ask for the same few
 def reach(law: Law, tail: float) -> int:
     """Return the smallest k >= 0 with P(X > k) <= tail."""
     limit = math.log(tail)

@@ -42,12 +42,8 @@ def real(
 
     Infinity is refused unless `infinite` is set and the range admits it.
     """
-    want = f"a{'' if infinite else ' finite'} number" + _range(
-        above, at_least, below, at_most
-    )
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _refuse(name, value, want)
-    number = float(value)
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    number = float(value) if is_real else math.nan
     inside = (
         not math.isnan(number)
         and (infinite or math.isfinite(number))
@@ -57,6 +53,8 @@ def real(
         and (at_most is None or number <= at_most)
     )
     if not inside:
+        kind = f"a{'' if infinite else ' finite'} number"
+        want = kind + _range(above, at_least, below, at_most)
         raise _refuse(name, value, want)
     return number
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from hush.errors import HushError, InvalidArgument
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
-from hush.ledger.entry import canonical
+from hush.ledger.entry import canonical, members
 from hush.ledger.frozen import freeze
 from hush.ledger.values import describe
 from hush.noise.source import Source
@@ -123,15 +123,17 @@ def _error(step: Step) -> Any:
     return OWN if own and freeze(step.mechanism) is not None else frozen
 
 
-def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, Any]:
-    """Return the part of a release that is known before data is read."""
-    return {
-        "hush": "release",
-        "format": 1,
-        "mechanisms": [freeze(step.mechanism) for step in steps],
-        "errors": [_error(step) for step in steps],
-        "curve": json.loads(curve.to_json()),
-    }
+def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, str]:
+    """Return the texts of a release that are known before data is read."""
+    return members(
+        {
+            "hush": "release",
+            "format": 1,
+            "mechanisms": [freeze(step.mechanism) for step in steps],
+            "errors": [_error(step) for step in steps],
+            "curve": json.loads(curve.to_json()),
+        }
+    )
 
 
 @final
@@ -185,7 +187,7 @@ class Plan:
         return compose(*curves)
 
     @cached_property
-    def outline(self) -> dict[str, Any]:
+    def outline(self) -> dict[str, str]:
         """What its release says, whatever the answer."""
         return frame(self.steps, self.curve)
 

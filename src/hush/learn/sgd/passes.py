@@ -26,7 +26,7 @@ def cheapest(batch: int, spread: float, most: int) -> int:
 
     Example:
         >>> cheapest(2048, 0.0, 256), cheapest(256, 16.0, 256)
-        (256, 143)
+        (256, 141)
     """
     least = max(1, min(most, batch) // 3)
     enough = min(most, math.ceil(batch + 4 * spread))

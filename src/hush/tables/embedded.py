@@ -25,9 +25,13 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def table(connection: Any, name: str, database: str | None = None) -> ir.Table:
-    """Return a table or view of a connection; its schema is read, and no row."""
-    called = ".".join(identifier(each) for each in (database, name) if each)
+def table(connection: Any, name: str, within: tuple[str, ...] = ()) -> ir.Table:
+    """Return a table or view of a connection; its schema is read, and no row.
+
+    `within` is its catalog and schema, where it is in another than the current one.
+    """
+    called = ".".join(identifier(each) for each in (*within, name))
+    catalog, database = within or (None, None)
     described = connection.con.execute(f"DESCRIBE {called}").fetchall()
     known = connection.compiler.type_mapper
     schema = {
@@ -38,7 +42,7 @@ def table(connection: Any, name: str, database: str | None = None) -> ir.Table:
         name,
         schema=ibis.schema(schema),
         source=connection,
-        namespace=ops.Namespace(database=database),
+        namespace=ops.Namespace(catalog=catalog, database=database),
     ).to_expr()
 
 
@@ -52,8 +56,7 @@ def fetch(connection: Any, relation: ir.Table) -> Columns:
     connection._run_pre_execute_hooks(relation)  # shows DuckDB the frames in memory
     schema = relation.schema()
     columns = ", ".join(
-        f"CAST({identifier(name)} AS {_carrier(connection, kind)}) AS "
-        f"{identifier(name)}"
+        f"{_carried(connection, identifier(name), kind)} AS {identifier(name)}"
         for name, kind in schema.items()
     )
     asked = f"SELECT {columns} FROM ({connection.compile(relation)}) AS answer"
@@ -63,11 +66,16 @@ def fetch(connection: Any, relation: ir.Table) -> Columns:
     )
 
 
-def _carrier(connection: Any, kind: Any) -> str:
-    """Return the type in which NumPy has each value of a type as it is."""
-    if kind.is_integer() or kind.is_boolean() or kind.is_floating():
-        return str(connection.compiler.type_mapper.to_string(kind))
-    return "VARCHAR"
+def _carried(connection: Any, column: str, kind: Any) -> str:
+    """Return a column in a form in which NumPy has each value as it is.
+
+    First it is made what Ibis says it is: to DuckDB the first of a month is no date.
+    """
+    if kind.is_numeric() or kind.is_boolean() or _reader(kind) is not None:
+        declared = connection.compiler.type_mapper.to_string(kind)
+        column = f"CAST({column} AS {declared})"
+    as_it_is = kind.is_boolean() or kind.is_integer() or kind.is_floating()
+    return column if as_it_is else f"CAST({column} AS VARCHAR)"
 
 
 def _reader(kind: Any) -> Callable[[str], Any] | None:

@@ -145,8 +145,8 @@ class Graph:
     neighbors are graphs with one of them added or removed.
 
     Example:
-        >>> import hush, pyarrow
-        >>> ring = pyarrow.table({"a": range(500), "b": [*range(1, 500), 0]})
+        >>> import hush
+        >>> ring = {"a": range(500), "b": [*range(1, 500), 0]}
         >>> budget = hush.Budget(epsilon=9)
         >>> graph = open_graph(ring, ends=("a", "b"), degree=2, budget=budget)
         >>> bool(abs(graph.edges(epsilon=4).values[0] - 500) < 10)

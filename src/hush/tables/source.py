@@ -95,7 +95,8 @@ def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Sou
         connection = ibis.polars.connect()
         return Source(connection.create_table(called, given), called, "memory")
     if made_by in ("pandas", "polars", "pyarrow"):
-        package("pyarrow", made_by, f"a {type(given).__name__} of {made_by}")
+        extra = "arrow" if made_by == "pyarrow" else made_by
+        package("pyarrow", extra, f"a {type(given).__name__} of {made_by}")
         return _memory(given, called)
     raise InvalidArgument(
         "source must be a path, a frame, a mapping of columns, a database address or "
@@ -188,9 +189,12 @@ def _duckdb(address: str, name: str | None) -> Source:
     real = Path(path).resolve()
 
     def opened() -> ir.Table:
-        connection = ibis.duckdb.connect(str(real), read_only=True)
+        # Attached, not connected to: connections to one file share their settings, so
+        # that a second could not be shut off.
+        connection = ibis.duckdb.connect()
+        connection.raw_sql(f"ATTACH {files.quoted(str(real))} AS file (READ_ONLY)")
         files.lock(connection)
-        return embedded.table(connection, table, schema or None)
+        return embedded.table(connection, table, ("file", schema or "main"))
 
     failed = InvalidArgument(
         f"source {address!r} cannot be read, or has no such table."

@@ -140,6 +140,11 @@ class Reading(ABC):
     def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
         """Return the fetched Arrow table in the form that parts read."""
 
+    def fetch(self, relation: ir.Table, view: View) -> Any:
+        """Run the engine's expression, and return an Arrow table."""
+        del view
+        return engine.fetch(relation)
+
     @property
     def answers(self) -> "tuple[Reading, ...]":
         """The readings whose rows this relation has: itself, unless it joins others."""
@@ -265,7 +270,7 @@ class Fetched:
                 relation = self._built.get(asked)
                 if relation is None:
                     relation = asked.relation(self._view)
-                rows = self._view.named(engine.fetch(relation))
+                rows = self._view.named(asked.fetch(relation, self._view))
                 for each in asked.answers:
                     self._known[each] = each.collect(rows, self._view.by)
             return self._known[reading]

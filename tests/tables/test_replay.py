@@ -18,7 +18,7 @@ from hush.tables.found import Naming
 from hush.units import Neighbors
 
 WHOLE = 1 << 20
-GROUPINGS = ["all", "one column", "two columns", "private"]
+GROUPINGS = ["all", "one column", "two columns", "private", "private numbers"]
 NEIGHBORS = ["add-remove", "replace-one"]
 
 
@@ -110,6 +110,7 @@ def run(grouping, neighbors, chosen, unit="who"):
                 "g", "h", keys=[("a", 0), ("a", 1), ("c", 2)]
             ),
             "private": lambda: data.group_by("g", "h", keys="private", most=4),
+            "private numbers": lambda: data.group_by("h", keys="private", most=2),
         }[grouping]()
         query = grouped.agg(**{name: AGGREGATES[name]() for name in chosen})
         return query.release(epsilon=20, delta=1e-3)

@@ -140,7 +140,7 @@ class FoundGroups(Groups):
     def readings(
         self, table: ir.Table, sums: Sums | None, *, cut: bool
     ) -> tuple[Reading, ...]:
-        """Return the ballot, and the sums: in one relation where the engine can."""
+        """Return the ballot, and the sums: read once where the engine can."""
         if roll.fits(table, self.unit, self.by):
             if sums is None or not sums.terms:
                 return (Roll(self._ballot, sums, cut),)

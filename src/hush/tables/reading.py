@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import ibis
 import ibis.expr.types as ir
@@ -131,6 +131,8 @@ def is_key(table: ir.Table, by: tuple[str, ...], key: Key) -> Any:
 @dataclass(frozen=True)
 class Reading(ABC):
     """One relation that an engine computes, and how its rows are read."""
+
+    note: ClassVar[str] = ""  # what is done to its rows in this process, if much
 
     @abstractmethod
     def relation(self, view: View) -> ir.Table:

@@ -11,7 +11,7 @@ read, depends on the data, but no number does: each way gives the same votes and
 """
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import ibis
 import ibis.expr.types as ir
@@ -19,7 +19,7 @@ import numpy as np
 
 from hush.tables import engine, votes
 from hush.tables.ballot import Ballot
-from hush.tables.hashes import embedded
+from hush.tables.hashes import embedded, hashed
 from hush.tables.layout import (
     PERSON,
     Column,
@@ -53,6 +53,9 @@ class Roll(Reading):
     Guarantee: that of `Words.tallied`. Parts that are read apart hold different people.
     """
 
+    note: ClassVar[str] = (
+        "The engine hands over people and keys; they are counted in this process."
+    )
     ballot: Ballot
     sums: Sums | None  # of no terms: rows are counted
     cut: bool
@@ -96,7 +99,7 @@ class Roll(Reading):
 
 def _layout(relation: ir.Table, by: tuple[str, ...]) -> tuple[int, Layout]:
     """Return the number of rows, and how they become words."""
-    ends = {}
+    ends: dict[str, Any] = {}
     for name in (PERSON, *by):
         column = relation[name].cast("int64")
         ends |= {f"low {name}": column.min(), f"high {name}": column.max()}
@@ -114,9 +117,7 @@ def _part(
 ) -> Tally:
     """Return the keys of the people of one part."""
     if parts > 1:
-        # Whatever sign an engine gives a remainder, the second one has none.
-        by = ibis.literal(parts, "int64")
-        left = (relation[PERSON] % by + by) % by
+        left = hashed(relation[PERSON]) % ibis.literal(parts, "int64")
         relation = relation.filter(left == ibis.literal(part, "int64"))
     words, decoded = layout.read(relation)
     vote, weighed = words.tallied(rule)

@@ -56,10 +56,7 @@ class Edges:
             first.notnull() & second.notnull() & (first != second)
         )
         found = engine.fetch(wanted.select(*self.ends).distinct())
-        columns = (found[name].to_pylist() for name in self.ends)
-        return list(
-            {(a, b) if a < b else (b, a) for a, b in zip(*columns, strict=True)}
-        )
+        return list({(a, b) if a < b else (b, a) for a, b in found.tuples(self.ends)})
 
 
 def thinned(edges: Iterable[tuple[Any, Any]], degree: int) -> list[tuple[Any, Any]]:

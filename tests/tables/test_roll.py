@@ -109,7 +109,7 @@ def test_the_layouts_are_those_that_are_meant(monkeypatch):
     table = table.rename({"_unit": "who"})
     table = table.filter(table["_unit"].notnull())
     rows, found = roll._layout(table, ("k", "d"))
-    assert (rows, type(found)) == (len(fetch(table)), layout.Packed)
+    assert (rows, type(found)) == (fetch(table).num_rows, layout.Packed)
     monkeypatch.setattr(layout, "_BITS", 0)
     assert type(roll._layout(table, ("k", "d"))[1]) is layout.Ranked
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.tables import engine
+from hush.tables.columns import Columns, objects
 from hush.tables.words import Ints, Words, mixed
 
 PERSON = "_unit"
@@ -39,12 +40,21 @@ class Column:
         return Column(self.values[at], self.null[at])
 
     @property
+    def listed(self) -> NDArray[Any]:
+        """The same as an engine's column: with None for NULL."""
+        if not self.null.any():
+            return self.values
+        gone = self.null.tolist()
+        values = zip(self.values.tolist(), gone, strict=True)
+        return objects(None if null else value for value, null in values)
+
+    @property
     def hashed(self) -> NDArray[np.uint64]:
         """What enters a hash."""
         return np.where(self.null, _NULL, self.values.view(np.uint64))
 
 
-Columns = tuple[Column, ...]
+Keys = tuple[Column, ...]
 
 
 @final
@@ -86,7 +96,7 @@ class Layout(ABC):
     """Reads the words of some rows, and knows what their keys are."""
 
     @abstractmethod
-    def read(self, rows: ir.Table) -> tuple[Words, Callable[[Ints], Columns]]:
+    def read(self, rows: ir.Table) -> tuple[Words, Callable[[Ints], Keys]]:
         """Return the words of rows, and the columns of keys by their codes."""
 
 
@@ -107,7 +117,7 @@ class Packed(Layout):
         wide = (self._codes - 1).bit_length() + self.person.size.bit_length()
         return wide <= _BITS and self._codes <= _FEW + 4 * rows
 
-    def read(self, rows: ir.Table) -> tuple[Words, Callable[[Ints], Columns]]:
+    def read(self, rows: ir.Table) -> tuple[Words, Callable[[Ints], Keys]]:
         """Return the words and the inverse of packing."""
         for each in (self.person, *self.keys):
             rows = rows.filter(each.inside(rows))
@@ -120,7 +130,7 @@ class Packed(Layout):
         words = Words(_numbers(found, "_word"), bits, self._codes, self._mark)
         return words, self._decoded
 
-    def _decoded(self, codes: Ints) -> Columns:
+    def _decoded(self, codes: Ints) -> Keys:
         found: list[Column] = []
         for each in reversed(self.keys):
             codes, code = np.divmod(codes, each.size)
@@ -139,7 +149,7 @@ class Ranked(Layout):
 
     keys: tuple[str, ...]
 
-    def read(self, rows: ir.Table) -> tuple[Words, Callable[[Ints], Columns]]:
+    def read(self, rows: ir.Table) -> tuple[Words, Callable[[Ints], Keys]]:
         """Return the words and the values that occur."""
         zero, one = ibis.literal(0, "int64"), ibis.literal(1, "int64")
         values = {k: ibis.coalesce(rows[k].cast("int64"), zero) for k in self.keys}
@@ -164,7 +174,7 @@ class Ranked(Layout):
         return words, lambda codes: tuple(each[codes] for each in listed)
 
 
-def ranked(columns: Columns) -> tuple[Ints, Columns]:
+def ranked(columns: Keys) -> tuple[Ints, Keys]:
     """Return a code for each row of columns, and the different rows by their codes."""
     code = np.zeros(len(columns[0].values), np.int64)
     for each in columns:
@@ -176,6 +186,6 @@ def ranked(columns: Columns) -> tuple[Ints, Columns]:
     return code, tuple(each[first] for each in columns)
 
 
-def _numbers(table: Any, name: str) -> Ints:
-    found: Ints = table[name].to_numpy()
-    return found if found.flags.writeable else found.copy()  # they will be sorted
+def _numbers(found: Columns, name: str) -> Ints:
+    column: Ints = found[name]
+    return column if column.flags.writeable else column.copy()  # it will be sorted

@@ -139,8 +139,8 @@ class Reading(ABC):
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return the fetched columns in the form that parts read."""
 
-    def fetch(self, relation: ir.Table, view: View) -> Any:
-        """Run the engine's expression, and return an Arrow table."""
+    def fetch(self, relation: ir.Table, view: View) -> Columns:
+        """Run the engine's expression, and return its columns."""
         del view
         return engine.fetch(relation)
 

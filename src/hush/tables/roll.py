@@ -19,11 +19,12 @@ import numpy as np
 
 from hush.tables import engine, votes
 from hush.tables.ballot import Ballot
+from hush.tables.columns import Columns
 from hush.tables.hashes import embedded, hashed
 from hush.tables.layout import (
     PERSON,
     Column,
-    Columns,
+    Keys,
     Layout,
     Packed,
     Range,
@@ -34,7 +35,7 @@ from hush.tables.reading import Reading, Sums, View
 from hush.tables.words import Ints, Rule
 
 _PART = 1 << 25  # rows that are sorted at once; more are read in several parts
-Tally = tuple[Columns, Ints, Ints]  # keys, their votes, their weighted rows
+Tally = tuple[Keys, Ints, Ints]  # keys, their votes, their weighted rows
 
 
 def fits(table: ir.Table, unit: str | None, by: tuple[str, ...]) -> bool:
@@ -73,17 +74,11 @@ class Roll(Reading):
         keys = {name: known[name] for name in by}
         return known.select(known[str(ballot.unit)].cast("int64").name(PERSON), **keys)
 
-    def fetch(self, relation: ir.Table, view: View) -> Any:
+    def fetch(self, relation: ir.Table, view: View) -> Columns:
         """Return one row per key that somebody holds, as `Poll` does."""
-        import pyarrow
-
-        tally = self._tally(relation, view.rows)
-        columns = {}
-        for name, each in zip(self.ballot.by, tally[0], strict=True):
-            kind = relation.schema()[name].to_pyarrow()
-            columns[name] = pyarrow.array(each.values, mask=each.null).cast(kind)
-        columns[self.ballot.column], columns["_n"] = map(pyarrow.array, tally[1:])
-        return pyarrow.table(columns)
+        keys, vote, weighed = self._tally(relation, view.rows)
+        named = zip(self.ballot.by, (each.listed for each in keys), strict=True)
+        return Columns({**dict(named), self.ballot.column: vote, "_n": weighed})
 
     def _tally(self, relation: ir.Table, rows: int) -> Tally:
         held, layout = _layout(relation, self.ballot.by)
@@ -92,7 +87,7 @@ class Roll(Reading):
         found = [_part(relation, layout, rule, i, parts) for i in range(parts)]
         return _joined(found, len(self.ballot.by))
 
-    def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
+    def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return both answers; `Fetched` asks each of them itself."""
         return tuple(each.collect(rows, by) for each in self.answers)
 

@@ -28,7 +28,7 @@ def sealed(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Ta
     """
     table = _halves(table, unit, names, salt)
     for step in _STEPS:
-        halves = {}
+        halves: dict[str, Any] = {}
         for i in range(len(names)):
             high, low = table[f"_h{i}"], table[f"_l{i}"]
             halves |= {f"_h{i}": low, f"_l{i}": high ^ _mixed(table, low, step)}
@@ -40,7 +40,7 @@ def opened(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Ta
     """Return `unit` and columns of the numbers that were sealed; NULL stays NULL."""
     table = _halves(table, unit, names, salt)
     for step in reversed(_STEPS):
-        halves = {}
+        halves: dict[str, Any] = {}
         for i in range(len(names)):
             high, low = table[f"_h{i}"], table[f"_l{i}"]
             halves |= {f"_l{i}": high, f"_h{i}": low ^ _mixed(table, high, step)}

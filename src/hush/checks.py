@@ -12,6 +12,9 @@ def _refuse(name: str, value: object, want: str) -> InvalidArgument:
     return InvalidArgument(f"{name} must be {want}; got {value!r}.")
 
 
+_PLAIN = 1 << 64  # a numerator that no float overflows at
+
+
 def _range(
     above: float | None,
     at_least: float | None,
@@ -42,12 +45,8 @@ def real(
 
     Infinity is refused unless `infinite` is set and the range admits it.
     """
-    want = f"a{'' if infinite else ' finite'} number" + _range(
-        above, at_least, below, at_most
-    )
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _refuse(name, value, want)
-    number = float(value)
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    number = float(value) if is_real else math.nan
     inside = (
         not math.isnan(number)
         and (infinite or math.isfinite(number))
@@ -57,12 +56,16 @@ def real(
         and (at_most is None or number <= at_most)
     )
     if not inside:
+        kind = f"a{'' if infinite else ' finite'} number"
+        want = kind + _range(above, at_least, below, at_most)
         raise _refuse(name, value, want)
     return number
 
 
 def rational(name: str, value: Any, *, above: float | None = 0) -> Fraction:
     """Return `value` as the exact fraction it is: floats are binary rationals."""
+    if type(value) is Fraction and above == 0 and 0 < value.numerator < _PLAIN:
+        return value  # what is checked once is asked again at every draw
     real(name, value, above=above)
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))

@@ -101,6 +101,59 @@ def test_unrelated_data_sets_may_have_their_own_relations():
         assert other.remaining()["dataset:b"].epsilon == pytest.approx(0.98)
 
 
+def people(unit: str):
+    def counted(data):
+        return float(len(data))
+
+    counted.sensitivity, counted.unit = 1, unit
+    return counted
+
+
+@pytest.mark.parametrize("first", ["driver", 'dr_ver","version":"', "d%r"])
+def test_one_data_set_never_adds_up_two_units(tmp_path, first):
+    url = f"sqlite:///{tmp_path}/budget.db"
+    noise = Laplace(scale=10.0)
+    with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
+        ledger.release(noise, people(first), DATA)
+        ledger.release(noise, count(), DATA)  # says nothing of a unit
+        with pytest.raises(InvalidArgument, match="smaller one"):
+            ledger.release(noise, people("row"), DATA)
+        left = ledger.remaining()
+    with Ledger.open(url) as ledger:  # another process, another day
+        for other in ("driver2", "dr_ver", "d%"):
+            with pytest.raises(InvalidArgument, match="smaller one"):
+                ledger.release(noise, people(other), DATA)
+        assert ledger.remaining() == left
+        ledger.release(noise, people(first), DATA)
+
+
+def test_data_sets_of_the_same_people_may_name_them_by_their_own_columns():
+    with Ledger.open("memory://", budget=Budget(epsilon=1), dataset="a") as ledger:
+        ledger.grant(Budget(epsilon=1), dataset="b")
+        ledger.grant(Budget(epsilon=1), analyst="ana")
+        for name in "ab":
+            ledger.link(name, "people", Budget(epsilon=1))
+        for name, unit in (("a", "driver"), ("b", "person")):
+            paying = ledger.on(dataset=name, analyst="ana")
+            paying.release(Laplace(scale=10.0), people(unit), DATA)
+        assert ledger.remaining()["unit:people"].epsilon == pytest.approx(0.8)
+
+
+def test_a_table_of_people_and_one_of_rows_do_not_share_an_account():
+    import pyarrow
+
+    import hush
+
+    trips = pyarrow.table({"driver": [1, 1, 2], "fare": [9.0, 5.0, 30.0]})
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=10))
+    by_person = hush.open(trips, unit="driver", ledger=ledger)
+    by_row = hush.open(trips, ledger=ledger)
+    by_person.agg(n=hush.count()).release(epsilon=1)
+    with pytest.raises(InvalidArgument, match="unit of this charge is 'row'"):
+        by_row.agg(n=hush.count()).release(epsilon=1)
+    assert ledger.remaining().epsilon == 9
+
+
 def test_a_key_is_not_answered_again_for_something_else(ledger):
     def small(data):
         return float(len(data))

@@ -324,9 +324,7 @@ REFUSED = {
     "SELECT COUNT(*) FROM '/etc/hostname'": "private table",
     "SELECT COUNT(*) FROM (SELECT DISTINCT borough FROM trips)": "row by row",
     "SELECT COUNT(*) FROM (SELECT borough FROM trips LIMIT 3)": "row by row",
-    "SELECT COUNT(*) FROM (SELECT driver, COUNT(*) AS n FROM trips GROUP BY driver)": (
-        "row by row"
-    ),
+    "SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM trips GROUP BY borough)": "unit",
     "SELECT COUNT(*) FROM (SELECT hours AS driver FROM trips)": "unit",
     "SELECT COUNT(*) FROM (SELECT none FROM trips)": "no column",
     "SELECT COUNT(*) FROM (SELECT * EXCLUDE (driver) FROM trips)": "EXCEPT|EXCLUDE",

@@ -16,7 +16,7 @@ from hush.ledger.founding import AUTO, Opened, check, found
 from hush.ledger.history import Record, records
 from hush.ledger.payers import Payers, key_or_new
 from hush.ledger.plan import Plan, Spend
-from hush.ledger.receipt import Receipt, paid, paid_dict
+from hush.ledger.receipt import Receipt, paid, paid_text
 from hush.ledger.release import Release
 from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
@@ -262,7 +262,7 @@ class Ledger:
     ) -> Entry:
         kind, answer = Kind.FAIL, _FAILURE
         opened = self._opened
-        receipt = paid_dict(
+        receipt = paid_text(
             opening,
             opened.identity,
             seeded=source.seeded,

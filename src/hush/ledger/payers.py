@@ -1,11 +1,13 @@
 """The accounts that one handle on a ledger charges, and how it charges them."""
 
 import secrets
+import time
 from typing import final
 
 from hush.errors import InvalidArgument, LedgerError
-from hush.ledger import accounts, protocol
-from hush.ledger.account import Balance, readable
+from hush.ledger import accounts, agreement, protocol
+from hush.ledger.account import Balance
+from hush.ledger.agreement import Terms
 from hush.ledger.entry import Kind
 from hush.ledger.plan import Plan, Spend
 from hush.ledger.request import Grids, Request, ask, scope_of
@@ -22,9 +24,13 @@ def _library() -> str:
 
 
 def key_or_new(key: str | None) -> str:
-    """Return a key to charge under: the one given, or one that nobody has."""
+    """Return a key to charge under: the one given, or one that nobody has.
+
+    New keys begin with the time, which a receipt tells anyway: neighbors in time are
+    neighbors in the index, and a long history stays as fast as a short one.
+    """
     if key is None:
-        return secrets.token_hex(16)
+        return f"{time.time_ns() // 10**6:012x}{secrets.token_hex(10)}"
     if not isinstance(key, str) or not key.isprintable() or not 0 < len(key) <= 200:
         raise InvalidArgument(
             f"key must be 1 to 200 printable characters; got {key!r}."
@@ -44,12 +50,12 @@ class Payers:
         self.lockout = lockout
         self._store = store
         self._grids: Grids = ()
-        self._relation = ""  # the neighbors that past charges speak of, once known
+        self._agreed: Terms = {}  # replaced, never changed, like the grids
 
     def forget(self) -> None:
         """Read the accounts again before the next charge."""
         self._grids = ()
-        self._relation = ""
+        self._agreed = {}
 
     def balances(self) -> tuple[Balance, ...]:
         """Return every account that a charge would go to."""
@@ -62,56 +68,38 @@ class Payers:
             self._grids = known
         return known
 
-    def _settled(self, relation: str) -> bool:
-        """Whether this handle knows that its accounts speak of these neighbors."""
-        known = self._relation  # read once: other threads may be writing it
-        if relation and known and relation != known:
-            raise self._mixed(relation, known)
-        return not relation or relation == known
-
-    def _mixed(self, relation: str, known: str) -> InvalidArgument:
-        return InvalidArgument(
-            f"neighbors of this charge are {relation!r}, and "
-            f"{', '.join(map(readable, self.names))} was charged for {known!r} "
-            "before: their sum guarantees neither. Keep to one relation, or open "
-            "another ledger."
-        )
-
     def _reserve(
-        self, t: Transaction, request: Request, key: str, kind: Kind, relation: str
+        self, t: Transaction, request: Request, key: str, kind: Kind, stated: Terms
     ) -> protocol.Event:
         """Charge and, if this handle has not yet, compare with what was charged before.
 
-        A sum over add-remove and replace-one is a guarantee for neither of them. Read
-        in the transaction that charges, so that two first charges cannot cross.
+        Read in the transaction that charges, so that two first charges cannot cross.
         """
         event = protocol.reserve(t, request, key, kind, self.lockout)
-        if not self._settled(relation):
-            paying = set(request.names)
-            for each in t.charged_unlike(relation):
-                if paying & each.content["costs"].keys():
-                    raise self._mixed(relation, each.content["facts"]["neighbors"])
+        if not agreement.settled(stated, self._agreed, self.names):
+            agreement.compare(t, stated, request.names)
         return event
 
     def reserve(
         self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
     ) -> protocol.Event:
         """Charge every account for `plan` under `key`, or find what is on record."""
-        relation = str(plan.facts.get("neighbors") or "")
+        stated = agreement.terms(plan.facts)
         for _ in range(_TRIES):
             request = ask(plan, self.names, self._known_grids(), delta, _library())
             try:
-                if self._settled(relation):
+                known = agreement.settled(stated, self._agreed, self.names)
+                if known and request.storable:
                     opening = self._store.charge(request, key, kind, self.lockout)
                     if opening is not None:
                         return protocol.Event(opening, None)
                 event = self._store.run(
                     lambda t, r=request: self._reserve(  # type: ignore[misc]
-                        t, r, key, kind, relation
+                        t, r, key, kind, stated
                     ),
                     "commit-reserve",
                 )
-                self._relation = relation or self._relation
+                self._agreed = self._agreed | stated
                 return event
             except protocol.Stale:
                 self.forget()

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from hush.ledger.account import amounts_text
 from hush.ledger.cost import Grid
-from hush.ledger.entry import Entry
+from hush.ledger.entry import Entry, joined, members
 
 
 @final
@@ -114,18 +114,16 @@ def paid(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) -> Recei
 
 
 @functools.lru_cache(maxsize=256)
-def _common(body: str) -> dict[str, Any]:
+def _common(body: str) -> dict[str, str]:
     blank = Receipt(ledger="", sequence=0, hash="", key="", **_terms(body))
-    return blank.to_dict()
+    return members(blank.to_dict())
 
 
-def paid_dict(
-    opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool
-) -> dict[str, Any]:
-    """Return `paid(...).to_dict()`, to be written and not kept.
+def paid_text(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) -> str:
+    """Return `canonical(paid(...).to_dict())`, to be written and not kept.
 
     Equal requests have equal texts, so most of it is computed once: a release is made
     between two commits, and should add little to them.
     """
     own = _own(opening, ledger, seeded=seeded, rehearsal=rehearsal)
-    return {**_common(opening.body), **own}
+    return joined({**_common(opening.body), **members(own)})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hush.errors import NoBound
-from hush.ledger.entry import canonical
+from hush.ledger.entry import canonical, joined
 from hush.ledger.frozen import thaw
 from hush.ledger.plan import OWN
 from hush.ledger.receipt import Receipt
@@ -32,15 +32,10 @@ class Release:
     text: str
 
     @classmethod
-    def make(
-        cls,
-        values: Any,
-        receipt: Mapping[str, Any],
-        frame: Mapping[str, Any],
-    ) -> "Release":
-        """Return the release of `values` in a `frame`; only JSON types are kept."""
-        shown = {**frame, "values": encode(values), "receipt": receipt}
-        return cls(canonical(shown))
+    def make(cls, values: Any, receipt: str, frame: Mapping[str, str]) -> "Release":
+        """Return the release of `values` with a receipt, in a `frame` of texts."""
+        shown = {**frame, "values": canonical(encode(values)), "receipt": receipt}
+        return cls(joined(shown))
 
     @cached_property
     def _shown(self) -> dict[str, Any]:

@@ -44,6 +44,11 @@ class Request:
         return sorted(self.costs)
 
     @cached_property
+    def storable(self) -> bool:
+        """Whether a store can hold its costs: none beyond 64 bits could be paid."""
+        return all(unit < 1 << 63 for cost in self.costs.values() for unit in cost)
+
+    @cached_property
     def scope(self) -> str:
         """The name space of the key."""
         return scope_of(self.payers)

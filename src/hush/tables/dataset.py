@@ -9,7 +9,7 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
-from hush.tables import deferred, derive, expression, join, names, select
+from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
 from hush.tables.bounding import only
@@ -44,6 +44,7 @@ class Dataset:
     neighbors: Neighbors
     ledger: Ledger
     groups: int | None = None
+    steps: tuple[str, ...] = ()  # what was done to the table, for the receipt
 
     def __post_init__(self) -> None:
         names.check(self.table.columns)
@@ -56,6 +57,9 @@ class Dataset:
         """What is left, in the budget's own notion and in the others."""
         return self.ledger.remaining()
 
+    def _then(self, step: str, table: ir.Table, **more: Any) -> "Dataset":
+        return replace(self, table=table, steps=(*self.steps, step), **more)
+
     def where(self, condition: Any) -> "Dataset":
         """Keep the rows that fulfil a condition; NULL does not.
 
@@ -63,13 +67,47 @@ class Dataset:
         """
         text = deferred.written(self.table, condition)
         kept = self.table.filter(expression.truth(self.table, text))
-        return replace(self, table=kept)
+        return self._then(f"where {text}", kept)
 
     def select(self, *, replacing: Iterable[str] = (), **columns: Any) -> "Dataset":
         """Add derived columns, as in speed="distance / hours"; the others stay."""
         columns = {n: deferred.written(self.table, c) for n, c in columns.items()}
         table = derive.derived(self.table, columns, unit=self.unit, replacing=replacing)
-        return replace(self, table=table)
+        return self._then(f"select {_listed(columns)}", table)
+
+    def keep(self, columns: Mapping[str, str]) -> "Dataset":
+        """Keep some columns, under new names; the unit comes along."""
+        chosen = {name: self.table[held] for name, held in columns.items()}
+        if self.unit is not None:
+            chosen[self.unit] = self.table[self.unit]
+        return self._then(f"keep {_listed(columns)}", self.table.select(**chosen))
+
+    def per_person(
+        self, *by: str, bounds: Mapping[str, Any] | None = None, **columns: Any
+    ) -> "Dataset":
+        """Add up the rows of each person: one row per person, to be asked as any table.
+
+        Columns are COUNT, SUM, AVG, MIN or MAX, written as SQL; sums and means clamp
+        every row, by CLAMP(x, 0, 80) or by `bounds`. With `by` there is one row per
+        person and group, of which one person keeps at most `rows`.
+
+        Example:
+            >>> import hush, pyarrow
+            >>> trips = pyarrow.table({"who": [1, 1, 2, 3], "fare": [9.0, 5, 8, 30]})
+            >>> data = hush.open(trips, unit="who", budget=hush.Budget(epsilon=1))
+            >>> people = data.per_person(paid="SUM(CLAMP(fare, 0, 50))", n="COUNT(*)")
+            >>> people.rows, people.table.columns
+            (1, ('who', 'paid', 'n'))
+            >>> query = people.where("n > 1").agg(paid=hush.mean("paid", (0, 200)))
+        """
+        for name in by:
+            expression.column(self.table, name)
+        if self.unit in by:
+            raise InvalidArgument(f"{self.unit!r} is the unit: people are told apart.")
+        plain = _told_apart(self.table, by)
+        table = people.per_person(plain, self.unit, by, columns, bounds or {})
+        step = f"per person {_listed({**dict(zip(by, by, strict=True)), **columns})}"
+        return self._then(step, table, rows=self.rows if by else 1)
 
     def join(
         self,
@@ -88,7 +126,8 @@ class Dataset:
         table = join.joined(self, other, columns, how)
         more = f"+{other.version}" if isinstance(other, Dataset) else ""
         bound = self.rows if rows is None or self.unit is None else _rows(rows)
-        return replace(self, table=table, version=self.version + more, rows=bound)
+        step = f"{how} join {join.named(other)} on {', '.join(columns)}"
+        return self._then(step, table, version=self.version + more, rows=bound)
 
     def group_by(self, *columns: str, keys: Any = None, most: int = _KEYS) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
@@ -201,6 +240,10 @@ def _told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
         if value.type().is_floating():
             plain[name] = only(~value.isnan(), value.cast("float64") + 0.0)
     return table.mutate(**plain) if plain else table
+
+
+def _listed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{text} AS {name}" for name, text in columns.items())
 
 
 def _rows(rows: int) -> int:

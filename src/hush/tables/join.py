@@ -43,6 +43,15 @@ def joined(
     return _public(data, other, columns, how)
 
 
+def named(other: Any) -> str:
+    """Return what a receipt calls the other table."""
+    from hush.tables.dataset import Dataset
+
+    if not isinstance(other, Dataset):
+        return "a public table"
+    return f"{other.name} ({'; '.join(other.steps) or 'as it is'})"
+
+
 def _public(data: "Dataset", other: Any, columns: tuple[str, ...], how: str) -> Any:
     """Each row of a person meets at most one public row: the unit stays whose it was.
 

@@ -234,9 +234,16 @@ class Query:
             source=source,
             delta=delta or None,
             version=data.version,
-            notes={"keys": self.groups.mode, "table": data.name, "rows": data.rows},
+            notes=self._notes,
         )
         return Answer(release, self, mechanisms)
+
+    @property
+    def _notes(self) -> dict[str, Any]:
+        """What the receipt says beside the parts; a key does not outlive it."""
+        data = self.dataset
+        found = {"keys": self.groups.mode, "table": data.name, "rows": data.rows}
+        return found | {"by": list(self.by), "steps": list(data.steps)}
 
     def _asked(self, mechanisms: tuple[Mechanism, ...]) -> list[Asked]:
         data = self.dataset

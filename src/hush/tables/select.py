@@ -79,8 +79,9 @@ def statement(
     """
     root = parsed(text)
     only(root, _CLAUSES)
-    known = sql_rows.with_names(root, data, tables or {})
-    found, scope = sql_rows.rows(root, data, known)
+    given = bounds or {}
+    known = sql_rows.with_names(root, data, tables or {}, given)
+    found, scope = sql_rows.rows(root, data, known, given)
     for each in [*root.expressions, root.args.get("group")]:
         if each is not None:
             each.replace(plain(each, scope))
@@ -90,7 +91,7 @@ def statement(
     }
     if derived:
         found = found.select(**derived)
-    outputs = _outputs(root, groups, bounds or {}, keys)
+    outputs = _outputs(root, groups, given, keys)
     if groups:
         values = _keys(groups, keys)
         asked = found.group_by(*groups, keys=values).agg(**outputs)

@@ -60,19 +60,19 @@ def aggregated(
     kind = type(node)
     if kind in _OF_ONE:
         only(node, "this")
-        text, limits = _bounded(node.this, bounds, condition)
+        text, limits = bounded(node.this, bounds, condition)
         return _made(_OF_ONE[kind], node, text, bounds=limits)
     if kind in _OF_TWO:
         only(node, "this expression")
-        first, one = _bounded(node.this, bounds, condition)
-        second, two = _bounded(node.expression, bounds, condition)
+        first, one = bounded(node.this, bounds, condition)
+        second, two = bounded(node.expression, bounds, condition)
         return _made(_OF_TWO[kind], node, first, second, bounds=(one, two))
     if isinstance(node, _QUANTILES):
         only(node, "this expression quantile")
         level = constant(
             node.args.get("quantile") or node.args.get("expression"), "the level"
         )
-        text, limits = _bounded(node.this, bounds, condition)
+        text, limits = bounded(node.this, bounds, condition)
         return _made("quantile", node, text, level, bounds=limits)
     if isinstance(node, sql.Mode) and condition is None:
         only(node, "this")
@@ -118,7 +118,7 @@ def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
     if isinstance(inner, sql.Star):
         if condition is None:
             return _made("count", node)
-        return _made("sum", node, _when(condition, "1", "0"), bounds=(0, 1))
+        return _made("sum", node, when(condition, "1", "0"), bounds=(0, 1))
     if isinstance(inner, sql.Distinct):
         if len(inner.expressions) != 1 or condition is not None:
             raise Unsupported(
@@ -128,14 +128,18 @@ def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
     # A value that is there counts one: the same sensitivity as counting rows.
     known = sql.Not(this=sql.Is(this=inner, expression=sql.Null()))
     both = known if condition is None else sql.and_(known, condition)
-    return _made("sum", node, _when(both, "1", "0"), bounds=(0, 1))
+    return _made("sum", node, when(both, "1", "0"), bounds=(0, 1))
 
 
-def _when(condition: Any, then: str, other: str) -> str:
-    return f"CASE WHEN {words(condition)} THEN {then} ELSE {other} END"
+def when(condition: Any, then: str, other: str = "NULL") -> str:
+    """Return the text of `then` where a condition holds; None always does."""
+    if condition is None:
+        return then
+    last = "" if other == "NULL" else f" ELSE {other}"
+    return f"CASE WHEN {words(condition)} THEN {then}{last} END"
 
 
-def _bounded(
+def bounded(
     node: sql.Expression,
     bounds: Mapping[str, Bounds],
     condition: sql.Expression | None,
@@ -158,7 +162,4 @@ def _bounded(
                 f"bounds = [0, 100] under [columns.{text}] in hush.toml."
             )
         limits = bounds[text]
-    text = words(node)
-    if condition is not None:
-        text = f"CASE WHEN {words(condition)} THEN {text} END"
-    return text, limits
+    return when(condition, words(node)), limits

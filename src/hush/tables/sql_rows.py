@@ -1,6 +1,6 @@
-"""FROM, JOIN, WHERE and row-wise subqueries of a SELECT, as steps of a data set.
+"""FROM, JOIN, WHERE and subqueries of a SELECT, as steps of a data set.
 
-Whatever stands in FROM keeps one row for each row of a person, so it is a data set
+Whatever stands in FROM has rows that belong to one person each, so it is a data set
 again: the unit column always comes along, selected or not.
 """
 
@@ -19,7 +19,10 @@ _ROWWISE = "expressions from_ joins where"
 
 
 def rows(
-    statement: sql.Select, data: "Dataset", tables: Mapping[str, Any]
+    statement: sql.Select,
+    data: "Dataset",
+    tables: Mapping[str, Any],
+    bounds: Mapping[str, Any],
 ) -> tuple["Dataset", set[str]]:
     """Return what FROM, JOIN and WHERE leave of a data set, and the names in scope.
 
@@ -29,7 +32,7 @@ def rows(
     named = statement.args.get("from_")
     if named is None:
         raise Unsupported(f"write FROM {data.name}.")
-    found, scope = _origin(named.this, data, tables)
+    found, scope = _origin(named.this, data, tables, bounds)
     for each in statement.args.get("joins") or []:
         found, alias = _join(found, each, tables)
         scope.add(alias)
@@ -40,7 +43,10 @@ def rows(
 
 
 def with_names(
-    statement: sql.Select, data: "Dataset", tables: Mapping[str, Any]
+    statement: sql.Select,
+    data: "Dataset",
+    tables: Mapping[str, Any],
+    bounds: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the tables that may be named, those of WITH included."""
     known = dict(tables)
@@ -52,18 +58,18 @@ def with_names(
         only(each, "this alias")
         if each.alias in known or each.alias == data.name:
             raise Unsupported(f"the name {each.alias!r} is taken{place(each)}.")
-        known[each.alias] = _subquery(each.this, data, known)
+        known[each.alias] = _subquery(each.this, data, known, bounds)
     return known
 
 
 def _origin(
-    node: Any, data: "Dataset", tables: Mapping[str, Any]
+    node: Any, data: "Dataset", tables: Mapping[str, Any], bounds: Mapping[str, Any]
 ) -> tuple["Dataset", set[str]]:
     from hush.tables.dataset import Dataset
 
     if isinstance(node, sql.Subquery):
         only(node, "this alias")
-        return _subquery(node.this, data, tables), {node.alias}
+        return _subquery(node.this, data, tables, bounds), {node.alias}
     if not isinstance(node, sql.Table):
         raise Unsupported(f"FROM must name the table {data.name!r}{place(node)}.")
     only(node, "this alias")
@@ -127,23 +133,59 @@ def _common(node: sql.Join, alias: str) -> list[str]:
     return names
 
 
-def _subquery(node: Any, data: "Dataset", tables: Mapping[str, Any]) -> "Dataset":
-    """Return a row-wise SELECT as a data set; the unit comes along."""
+def _subquery(
+    node: Any, data: "Dataset", tables: Mapping[str, Any], bounds: Mapping[str, Any]
+) -> "Dataset":
+    """Return a SELECT that stays with each person as a data set."""
     if not isinstance(node, sql.Select):
         raise Unsupported(f"a subquery must be a SELECT{place(node)}.")
     extra = {name for name, value in node.args.items() if value}
-    if not extra <= set(_ROWWISE.split()):
+    if not extra <= {*_ROWWISE.split(), "group"}:
         raise Unsupported(
-            "a subquery must answer row by row: SELECT columns FROM ... [WHERE ...]. "
-            f"Aggregates belong into the outer SELECT{place(node)}."
+            "a subquery must answer row by row, SELECT columns FROM ... [WHERE ...], "
+            "or person by person, with GROUP BY "
+            f"{data.unit or 'the unit'}{place(node)}."
         )
-    found, scope = rows(node, data, tables)
-    return _projected(node, found, scope)
+    found, scope = rows(node, data, tables, bounds)
+    if node.args.get("group") is None:
+        return _projected(node, found, scope)
+    return _people(node, found, scope, bounds)
+
+
+def _people(
+    node: sql.Select, data: "Dataset", scope: set[str], bounds: Mapping[str, Any]
+) -> "Dataset":
+    """Return SELECT ... GROUP BY unit, ...: one row per person and group."""
+    clause = node.args["group"]
+    only(clause, "expressions")
+    groups = [plain(each, scope) for each in clause.expressions]
+    names = [each.name for each in groups if isinstance(each, sql.Column)]
+    if len(names) < len(groups) or data.unit is None or data.unit not in names:
+        raise Unsupported(
+            f"GROUP BY in a subquery must name the unit {data.unit or ''!r} and plain "
+            f"columns: each of its rows belongs to one person{place(clause)}."
+        )
+    measures: dict[str, str] = {}
+    kept: dict[str, str] = {}
+    for each in node.expressions:
+        inner = plain(each.this if isinstance(each, sql.Alias) else each, scope)
+        name = each.alias or (inner.name if isinstance(inner, sql.Column) else "")
+        if not name:
+            raise Unsupported(f"name the column by AS{place(each)}.")
+        if isinstance(inner, sql.Column) and inner.name in names:
+            if inner.name == data.unit and name != data.unit:
+                raise Unsupported(
+                    f"{data.unit!r} is the unit and keeps its name{place(each)}."
+                )
+            kept[name] = inner.name
+        else:
+            measures[name] = words(inner)
+            kept[name] = name
+    by = [name for name in names if name != data.unit]
+    return data.per_person(*by, bounds=bounds, **measures).keep(kept)
 
 
 def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
-    from dataclasses import replace
-
     kept: dict[str, str] = {}  # output name: column or derived column
     derived: dict[str, str] = {}
     for i, each in enumerate(node.expressions):
@@ -167,10 +209,7 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
         if name not in whole.table.columns:
             known = ", ".join(sorted(data.table.columns))
             raise Unsupported(f"there is no column {name!r}; the columns are {known}.")
-    chosen = {name: whole.table[source] for name, source in kept.items()}
-    if data.unit is not None:
-        chosen[data.unit] = whole.table[data.unit]
-    return replace(whole, table=whole.table.select(**chosen))
+    return whole.keep(kept)
 
 
 def _is_column(node: Any, name: str) -> bool:

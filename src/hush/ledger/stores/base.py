@@ -12,7 +12,7 @@ from hush.errors import LedgerError
 from hush.ledger.account import Balance
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
-from hush.ledger.entry import GENESIS, Entry, Kind
+from hush.ledger.entry import GENESIS, Entry, Kind, canonical
 from hush.ledger.request import Request
 from hush.ledger.stores.schema import RARE
 
@@ -153,16 +153,22 @@ class Transaction(ABC):
         """Yield the rows of the history as they are stored."""
         yield from self.rows(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq")
 
-    def charged_unlike(self, relation: str) -> list[Entry]:
-        """Return the charges that speak of neighbors other than `relation`."""
+    def charged_unlike(self, fact: str, value: str, after: str) -> list[Entry]:
+        """Return the charges that state a `fact` other than `value`.
+
+        `after` is the fact that follows it in an entry's text, where names are sorted.
+        """
+        # A first sieve in the engine, so that few entries are parsed: of those that
+        # state the fact, the ones without this text. LIKE would read a wildcard in it.
         sql = (
-            f"SELECT {_FIELDS} FROM hush_entry WHERE kind IN "
-            "('charge', 'reserve', 'hold') AND body LIKE ? AND body NOT LIKE ?"
+            f"SELECT {_FIELDS} FROM hush_entry "
+            "WHERE kind IN ('charge', 'reserve', 'hold') "
+            "AND body LIKE ? AND replace(body, ?, '') = body"
         )
-        # A first sieve in the engine, so that few entries are parsed.
-        some, same = '%"neighbors":"_%', f'%"neighbors":"{relation}"%'
-        found = map(_entry, self.rows(sql, some, same))
-        return [e for e in found if e.content["facts"].get("neighbors")]
+        same = f'"{fact}":{canonical(value)},"{after}":'
+        found = map(_entry, self.rows(sql, f'%"{fact}":"_%', same))
+        stated = ((e, e.content["facts"].get(fact)) for e in found)
+        return [e for e, other in stated if other and other != value]
 
     def links(self, dataset: str) -> tuple[str, ...]:
         """Return the accounts that a data set is tied to."""

@@ -1,0 +1,89 @@
+"""What the charges of one account must agree on, or their sum guarantees nothing.
+
+A sum over add-remove and replace-one protects under neither relation. A sum over people
+and rows of one data set protects rows alone: the ε of the account would be said of
+people, and be too small.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from hush.errors import InvalidArgument
+from hush.ledger.account import readable
+from hush.ledger.stores.base import Transaction
+
+
+@final
+@dataclass(frozen=True)
+class Agreed:
+    """A fact of every charge, and the accounts that keep to one value of it."""
+
+    fact: str
+    accounts: str  # how their names begin
+    after: str  # the fact that follows it in the text of an entry
+    why: str
+
+    def refusal(self, value: str, known: str, names: Any) -> InvalidArgument:
+        """Return what is said of a charge that disagrees."""
+        return InvalidArgument(
+            f"{self.fact} of this charge is {value!r}, and "
+            f"{', '.join(map(readable, names))} was charged for {known!r} before: "
+            f"{self.why}"
+        )
+
+
+# An analyst works with many data sets, and data sets of the same people may name them
+# by different columns: the unit is a matter of each data set alone.
+AGREED: Final = (
+    Agreed(
+        "neighbors",
+        "",
+        "notes",
+        "their sum guarantees neither. Keep to one relation, or open another ledger.",
+    ),
+    Agreed(
+        "unit",
+        "dataset:",
+        "version",
+        "their sum protects the smaller one alone. Keep to one unit, or open another "
+        "data set of the ledger for the same people and link both to them.",
+    ),
+)
+
+Terms = dict[str, str]
+
+
+def terms(facts: Mapping[str, Any]) -> Terms:
+    """Return what a charge says of the facts to agree on; what it leaves open is not.
+
+    Example:
+        >>> terms({"neighbors": "add-remove", "unit": "", "query": "count"})
+        {'neighbors': 'add-remove'}
+    """
+    found = {each.fact: str(facts.get(each.fact) or "") for each in AGREED}
+    return {fact: value for fact, value in found.items() if value}
+
+
+def settled(stated: Terms, known: Terms, names: Any) -> bool:
+    """Whether all that is stated is known already; refuse what contradicts it."""
+    for each in AGREED:
+        value = stated.get(each.fact)
+        before = known.get(each.fact, value)
+        if value is not None and before is not None and value != before:
+            raise each.refusal(value, before, names)
+    return stated.items() <= known.items()
+
+
+def compare(t: Transaction, stated: Terms, paying: Any) -> None:
+    """Refuse a charge that disagrees with an earlier one of an account that pays."""
+    for each in AGREED:
+        value = stated.get(each.fact)
+        if value is None:
+            continue
+        mine = {name for name in paying if name.startswith(each.accounts)}
+        for entry in t.charged_unlike(each.fact, value, each.after):
+            content = entry.content
+            both = sorted(mine & content["costs"].keys())
+            if both:
+                raise each.refusal(value, content["facts"][each.fact], both)

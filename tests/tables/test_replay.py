@@ -16,6 +16,7 @@ import pytest
 import hush
 from hush.audit import distance, neighbors_of, replay
 from hush.audit.metric import NONE, Distance
+from hush.tables import embedded
 from hush.tables.found import Naming
 from hush.units import Neighbors
 
@@ -106,19 +107,18 @@ class Desk:
 
     def __init__(self, monkeypatch):
         self.connection = ibis.duckdb.connect()
-        backend = type(self.connection)
-        honest = backend.compile
+        honest = embedded.written
 
         @functools.cache
-        def text(asked, settings):
-            return honest(self.connection, asked.to_expr(), **dict(settings))
+        def text(asked):
+            return honest(self.connection, asked.to_expr())
 
-        def compiled(connection, expression, /, **settings):
+        def written(connection, relation):
             if connection is not self.connection:
-                return honest(connection, expression, **settings)
-            return text(expression.op(), tuple(sorted(settings.items())))
+                return honest(connection, relation)
+            return text(relation.op())
 
-        monkeypatch.setattr(backend, "compile", compiled)
+        monkeypatch.setattr(embedded, "written", written)
 
     def lay(self, columns):
         self.connection.con.register("desk", arrow(columns))

@@ -138,7 +138,8 @@ def read(table: Columns, by: tuple[str, ...], keys: Sequence[Key], axis: Axis) -
     weight = np.asarray(table["_n"], dtype=np.int64)
     group = _groups(table, by, keys)
     known = np.flatnonzero(group >= 0)
-    order = known[np.argsort(group[known] * axis.size + place[known], kind="stable")]
+    # A group has a cell once, so no two of these are equal.
+    order = known[np.argsort(group[known] * axis.size + place[known])]
     cuts = np.searchsorted(group[order], np.arange(len(keys) + 1))
     return Cells.listed(
         axis.size,
@@ -156,10 +157,7 @@ def _groups(
     found = np.zeros(table.num_rows, dtype=np.int64)
     listed: list[Key] = [()]
     for name in by:
-        numbers: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
-        coded = map(numbers.__getitem__, table[name].tolist())
-        joint = np.fromiter(coded, np.int64, table.num_rows)
-        values = list(numbers)
+        joint, values = _coded(table[name])
         # Renumber what occurs, so that codes never exceed the number of rows.
         joint += found * max(len(values), 1)
         codes, found = np.unique(joint, return_inverse=True)
@@ -170,3 +168,14 @@ def _groups(
     places = {key: place for place, key in enumerate(keys)}
     lookup = np.array([places.get(key, -1) for key in listed], dtype=np.int64)
     return lookup[found] if table.num_rows else found
+
+
+def _coded(column: NDArray[Any]) -> tuple[NDArray[np.int64], Sequence[Any]]:
+    """Return a code for each value of a column, and the values by their codes."""
+    if column.dtype.kind == "i" and column.size:
+        low, high = int(column.min()), int(column.max())
+        if high - low <= _FEWEST + column.size:  # counting is cheaper than a look-up
+            return column.astype(np.int64) - low, range(low, high + 1)
+    numbers: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    coded = map(numbers.__getitem__, column.tolist())
+    return np.fromiter(coded, np.int64, column.size), list(numbers)

@@ -14,6 +14,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import expressions as sql
 
 from hush.tables.columns import Columns, objects
 
@@ -59,10 +60,38 @@ def fetch(connection: Any, relation: ir.Table) -> Columns:
         f"{_carried(connection, identifier(name), kind)} AS {identifier(name)}"
         for name, kind in schema.items()
     )
-    asked = f"SELECT {columns} FROM ({connection.compile(relation)}) AS answer"
+    asked = f"SELECT {columns} FROM ({written(connection, relation)}) AS answer"
     found = connection.con.sql(asked).fetchnumpy()
     return Columns(
         {name: _exact(found[name], _reader(kind)) for name, kind in schema.items()}
+    )
+
+
+def written(connection: Any, relation: ir.Table) -> str:
+    """Return the SQL of a relation.
+
+    Ibis names what a relation uses twice, and DuckDB would store what has a name. Rows
+    of a table that a plain condition picks are cheaper read twice than stored.
+    """
+    query = connection.compiler.to_sqlglot(relation)
+    if not relation.op().find(ops.Impure):
+        for named in query.find_all(sql.CTE):
+            if _picked(named.this):
+                named.set("materialized", value=False)
+    return str(query.sql(connection.dialect))
+
+
+def _picked(query: Any) -> bool:
+    """Return whether a query is rows of one table that a known condition picks.
+
+    A function that sqlglot does not know may answer otherwise the second time.
+    """
+    used = {key for key, value in query.args.items() if value}
+    return (
+        used <= {"expressions", "from_", "where"}
+        and query.is_star
+        and isinstance(query.args["from_"].this, sql.Table)
+        and not query.find(sql.Anonymous, sql.Rand, sql.Subquery)
     )
 
 

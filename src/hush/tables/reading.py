@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import ibis
 import ibis.expr.types as ir
@@ -129,6 +129,8 @@ def is_key(table: ir.Table, by: tuple[str, ...], key: Key) -> Any:
 class Reading(ABC):
     """One relation that an engine computes, and how its rows are read."""
 
+    note: ClassVar[str] = ""  # what is done to its rows in this process, if much
+
     @abstractmethod
     def relation(self, view: View) -> ir.Table:
         """Return the engine's expression."""
@@ -136,6 +138,11 @@ class Reading(ABC):
     @abstractmethod
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return the fetched columns in the form that parts read."""
+
+    def fetch(self, relation: ir.Table, view: View) -> Columns:
+        """Run the engine's expression, and return its columns."""
+        del view
+        return engine.fetch(relation)
 
     @property
     def answers(self) -> "tuple[Reading, ...]":
@@ -262,7 +269,7 @@ class Fetched:
                 relation = self._built.get(asked)
                 if relation is None:
                     relation = asked.relation(self._view)
-                rows = self._view.named(engine.fetch(relation))
+                rows = self._view.named(asked.fetch(relation, self._view))
                 for each in asked.answers:
                     self._known[each] = each.collect(rows, self._view.by)
             return self._known[reading]

@@ -79,11 +79,7 @@ def _free(name: str, taken: set[str]) -> None:
 
 
 def _measure(text: str, name: str, bounds: Mapping[str, Any]) -> Measure:
-    node = expression.parse(text)
-    condition = None
-    if isinstance(node, sql.Filter):
-        takes(node, "this expression")
-        condition, node = node.expression.this, node.this
+    node, condition = sql_aggregate.filtered(expression.parse(text))
     if isinstance(node, sql.Count):
         takes(node, "this big_int")
         return _count(node, condition, name)

@@ -48,10 +48,7 @@ def aggregated(
     `bounds` are public bounds by the text of an expression; `values` the public values
     that a MODE may take.
     """
-    condition = None
-    if isinstance(node, sql.Filter):
-        only(node, "this expression")
-        condition, node = node.expression.this, node.this
+    node, condition = filtered(node)
     if isinstance(node, sql.WithinGroup):
         only(node, "this expression")
         node = _within(node)
@@ -88,6 +85,14 @@ def aggregated(
         f"{words(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
         f"of GROUP BY, and {NAMES}."
     )
+
+
+def filtered(node: Any) -> tuple[Any, Any]:
+    """Return an aggregate without FILTER, and the condition, None if there is none."""
+    if not isinstance(node, sql.Filter):
+        return node, None
+    only(node, "this expression")
+    return node.this, node.expression.this
 
 
 def _made(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:

@@ -4,9 +4,11 @@ from typing import Any
 
 from hush.learn import needed  # first: it says what to install
 from hush.learn.aggregate import BlockMean, SubsampleAggregate, progress_bar
+from hush.learn.bayes import ClassMoments, GaussianNB
 from hush.learn.classifier import HuberSVM, LogisticRegression
 from hush.learn.counts import PoissonRegression
 from hush.learn.gradient import LeastSquaresGradient
+from hush.learn.grouped import GroupSums
 from hush.learn.linear import LinearRegression
 from hush.learn.moments import Moments
 from hush.learn.objective import ObjectivePerturbation
@@ -18,7 +20,10 @@ from hush.learn.versus import OneVersusRest
 __all__ = [
     "BestSubset",
     "BlockMean",
+    "ClassMoments",
     "ExponentialRisk",
+    "GaussianNB",
+    "GroupSums",
     "HuberSVM",
     "KNormGradient",
     "LeastSquaresGradient",

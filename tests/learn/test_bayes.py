@@ -106,7 +106,7 @@ def test_a_column_without_width_decides_nothing():
     bounds = ([0.0, 0, 1], [12.0, 110, 1])
     model = GaussianNB(1.0, bounds=bounds, classes=NAMES)
     model.fit(wide, y, source=Seeded(1))
-    moved = wide + [0, 0, 5]
+    moved = np.add(wide, [0, 0, 5])
     assert (model.predict_proba(wide) == model.predict_proba(moved)).all()
     assert model.score(wide, y) > 0.9
 

@@ -211,7 +211,8 @@ class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
 
     def _joint(self, features: Any) -> Floats:
         """Return log P(class) + log p(row | class), up to a constant per row."""
-        x = self.mechanism_.rows.map(self._checked(features))[:, :-1]
+        checked = self._checked(features)
+        x = self.mechanism_.rows.map(checked)[:, :-1]
         found = np.empty((len(x), len(self.classes_)))
         for place, prior in enumerate(self.class_prior_):
             variance = self._variances[place]
@@ -221,7 +222,8 @@ class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Return the most likely class of each row."""
-        return self.classes_[self._joint(X).argmax(axis=1)]
+        chosen = self._joint(X).argmax(axis=1)
+        return self.classes_[chosen]
 
     def predict_log_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return the logarithm of the probability of each class."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.learn.exact import BITS
+from hush.learn.exact import BITS, MOST
 from hush.mechanisms import Gaussian, KNorm
 from hush.mechanisms.calibration import at_least
 from hush.mechanisms.mechanism import Mechanism
@@ -119,16 +119,25 @@ class GroupSums(Mechanism):
     def exact(self, rows: Floats, places: Places) -> Floats:
         """Return what noise is added to, a line per group: private and exact.
 
-        Rows lie in [-1, 1] and are rounded to multiples of 2^-14; a place outside
-        0..groups-1 is no group.
+        Rows are clipped to [-1, 1] and rounded to multiples of 2^-14. A place outside
+        0..groups-1 is no group, and rows that are not finite have none.
         """
-        x = np.ldexp(np.rint(np.ldexp(rows, BITS)), -BITS)
+        given, places = np.asarray(rows, dtype=np.float64), np.asarray(places)
+        size = len(places)
+        if given.shape != (size, self.columns) or not 1 <= size <= MOST:
+            raise InvalidArgument(
+                f"value must be 1 to {MOST} rows of {self.columns} columns and as many "
+                f"places; got shapes {given.shape} and {places.shape}."
+            )
+        real = np.isfinite(given).all(axis=1)
+        inside = np.clip(np.where(real[:, None], given, 0.0), -1, 1)
+        x = np.ldexp(np.rint(np.ldexp(inside, BITS)), -BITS)
         parts = [np.full((len(x), 1), self._weight), x]
         if self.degree == 2:
             pure = isinstance(self.inner, KNorm)
             parts.append(2 * x * x - 1 if pure else 1 - x * x)
         entries = np.column_stack(parts)
-        member = np.arange(self.groups)[:, None] == places
+        member = (np.arange(self.groups)[:, None] == places) & real
         # Multiples of 2^-28 below 2^25, or counts in multiples of 2^-8: exact.
         return np.asarray(member.astype(np.float64) @ entries)
 

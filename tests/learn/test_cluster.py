@@ -10,7 +10,7 @@ import pytest
 from hush.audit import replay
 from hush.errors import InvalidArgument
 from hush.learn import KMeans
-from hush.learn.cluster import moved, nearest, spread
+from hush.learn.cluster import moved, nearest, restarted, spread
 from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
 from hush.privacy import repeat
@@ -106,6 +106,21 @@ def test_places_are_exact_and_ties_go_first():
     squares = [[sum(int(v) ** 2 for v in each) for each in row] for row in whole]
     assert nearest(x, centers).tolist() == [row.index(min(row)) for row in squares]
     assert nearest(np.zeros((1, 1)), np.array([[0.5], [-0.5], [0.5]])).tolist() == [0]
+
+
+def test_a_lost_cluster_starts_anew_beside_the_largest():
+    centers = np.array([[0.5, 0.5], [-0.9, -0.9], [0.0, 0.9]])
+    known = np.array([[100.0, 50, 50], [2, -2, -2], [40, 0, 36]])
+    found, sums = restarted(centers, known, std=1.0, step=1)
+    assert np.abs(found[1] - [0.5, 0.5]).max() == pytest.approx(0.2, abs=1e-4)
+    assert (found[0] + found[1]) / 2 == pytest.approx([0.5, 0.5], abs=1e-4)
+    assert found[2] == pytest.approx(centers[2], abs=1e-4)
+    assert sums.sum(axis=0).tolist() == [140, 50, 86]
+    again, _ = restarted(centers, known, std=1.0, step=1)
+    assert (found == again).all()
+    hidden, same = restarted(centers, known, std=50.0, step=1)
+    assert hidden == pytest.approx(centers, abs=1e-4)
+    assert (same == known).all()
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 40])

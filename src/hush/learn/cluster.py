@@ -26,6 +26,7 @@ from hush.units import Neighbors
 Points = tuple[tuple[float, ...], ...]
 _MOST_STEPS = 7  # Lloyd's first steps do nearly all; later ones cost as much
 _NOISY = 0.06
+_ASIDE = 0.2  # how far from the largest cluster a lost one starts anew
 _MEMORY = 0.5  # weight of the steps before: noise falls by √3, centres lag by one step
 
 
@@ -35,8 +36,8 @@ class Lloyd(Mechanism):
     """`steps` of Lloyd's algorithm from public `starts`, rows moved to [-1, 1].
 
     In each step rows join the nearest centre, and noisy counts and sums of all
-    clusters, and half of those before, move the centres. Rows that are no numbers join
-    none.
+    clusters, and half of those before, move the centres; a cluster that noise hides
+    starts anew beside the largest. Rows that are no numbers join none.
 
     Guarantee: one row replaced changes two clusters of a step at most; the curve is the
     composition of all steps.
@@ -129,7 +130,9 @@ class Lloyd(Mechanism):
         x, real = self.grid(value)
         centers = _on_grid(np.array(self.starts))
         known = np.zeros((self.sums.groups, self.sums.width))
-        for _ in range(self.steps):
+        for step in range(self.steps):
+            if step:
+                centers, known = restarted(centers, known, self.sums.std, step)
             places = np.where(real, nearest(x, centers), -1)
             noisy = self.sums.run((x, places), source=source)
             known = noisy + _MEMORY * known
@@ -153,6 +156,25 @@ def moved(centers: Floats, noisy: Floats, std: float) -> Floats:
     count = np.maximum(noisy[:, :1], 0.0) + std
     found = (noisy[:, 1:] + std * centers) / count
     return _on_grid(np.clip(found, -1, 1))
+
+
+def restarted(
+    centers: Floats, known: Floats, std: float, step: int
+) -> tuple[Floats, Floats]:
+    """Return centres and sums, those that noise hides beside the largest cluster.
+
+    Directions are public. A cluster is split only if noise hides neither half.
+    """
+    centers, known = centers.copy(), known.copy()
+    aside = np.random.default_rng(step).normal(size=centers.shape)
+    aside *= _ASIDE / np.abs(aside).max(axis=1, keepdims=True)
+    for lost in known[:, 0].argsort():
+        large = known[:, 0].argmax()
+        if known[lost, 0] < 4 * std and known[large, 0] >= 8 * std:
+            known[[lost, large]] = known[large] / 2
+            centers[lost] = centers[large] + aside[lost]
+            centers[large] -= aside[lost]
+    return _on_grid(np.clip(centers, -1, 1)), known
 
 
 def _on_grid(x: Floats) -> Floats:

@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# NumPy is not loaded yet. Workers already share the cores: a thread per core in each of
+# them would spend as much time again on waiting for the others.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 settings.register_profile(
     "fast",
     max_examples=60,

@@ -189,7 +189,9 @@ def spark() -> Iterator[Any]:
         "spark.log.level": "OFF",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": folder,
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        # Optimising code that runs for a minute does not pay.
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} "
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Interpreted, not compiled: tables of tests are tiny, and compiling takes

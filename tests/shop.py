@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hush.cli import app
 
-CANARY, SECRET = "CANARY-7f3a", 8123456789
+CANARY, SECRET = "CANARY-7q3zk9w", 8123456789
 TOML = """\
 [data]
 source = "trips.parquet"

@@ -12,6 +12,9 @@ def _refuse(name: str, value: object, want: str) -> InvalidArgument:
     return InvalidArgument(f"{name} must be {want}; got {value!r}.")
 
 
+_PLAIN = 1 << 64  # a numerator that no float overflows at
+
+
 def _range(
     above: float | None,
     at_least: float | None,
@@ -61,6 +64,8 @@ def real(
 
 def rational(name: str, value: Any, *, above: float | None = 0) -> Fraction:
     """Return `value` as the exact fraction it is: floats are binary rationals."""
+    if type(value) is Fraction and above == 0 and 0 < value.numerator < _PLAIN:
+        return value  # what is checked once is asked again at every draw
     real(name, value, above=above)
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))

@@ -13,7 +13,9 @@ from pyarrow import csv, parquet
 from shop import BY, CANARY, COUNT, SECRET, table
 
 TOTAL = 12345678917
-WANTED = [CANARY, "7f3a", str(SECRET), f"{SECRET:,}", str(TOTAL), f"{TOTAL:,}"]
+# A piece that no hexadecimal digest can hold by chance.
+PIECE = CANARY.partition("-")[2]
+WANTED = [CANARY, PIECE, str(SECRET), f"{SECRET:,}", str(TOTAL), f"{TOTAL:,}"]
 ZONES = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone"
 COMMANDS = [
     ("init", "trips.parquet", "-o", "a.toml"),

@@ -1,6 +1,6 @@
 """The tables of docs/inference.md: the script still draws what the page shows."""
 
-import importlib.util
+import importlib
 import re
 
 import pytest
@@ -10,11 +10,9 @@ from goodness import FALSE_ALARM
 
 
 def script(root):
-    path = root / "docs" / "inference_tables.py"
-    spec = importlib.util.spec_from_file_location("inference_tables", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.syspath_prepend(root / "docs")
+        return importlib.import_module("inference_tables")
 
 
 def shown(root):

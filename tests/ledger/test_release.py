@@ -253,7 +253,6 @@ def test_r3_a_real_ledger_refuses_seeds_and_a_rehearsal_says_so(tmp_path):
     "other",
     [
         {"query": Total(bounds=(0, 2))},
-        {"query": Total(unit="household")},
         {"query": Total(sensitivity=2)},
         {"mechanism": Die(0.2)},
         {"mechanism": Die(sides=10)},
@@ -271,6 +270,15 @@ def test_r7_a_different_request_is_never_answered_from_the_store(ledger, other):
     before = ledger.remaining().epsilon
     ledger.release(mechanism, query, [1], "another", **rest)
     assert ledger.remaining().epsilon < before
+
+
+def test_r7_another_unit_is_refused_whatever_the_key(ledger):
+    ledger.release(Die(), Total(), [1], "k")
+    before = ledger.remaining()
+    for key in ("k", "another"):
+        with pytest.raises(InvalidArgument, match="unit of this charge"):
+            ledger.release(Die(), Total(unit="household"), [1], key)
+    assert ledger.remaining() == before
 
 
 def test_keys_of_two_analysts_do_not_meet(url):

@@ -111,10 +111,25 @@ def test_a_forbidden_import_is_noticed(tmp_path, file, text):
     assert violations(tmp_path)
 
 
-def test_files_stay_readable(root):
-    lengths = {
-        str(path): len(path.read_text().splitlines())
-        for path in (root / "src").rglob("*.py")
+def lengths(folder: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(folder.parent)): len(path.read_text().splitlines())
+        for path in folder.rglob("*.py")
     }
-    assert {path: n for path, n in lengths.items() if n > 400} == {}
-    assert sorted(lengths.values())[len(lengths) // 2] < 150
+
+
+@pytest.mark.parametrize("name", ["src", "tests", "docs", "benchmarks", "examples"])
+def test_files_stay_readable(root, name):
+    found = lengths(root / name)
+    assert found
+    assert {path: n for path, n in found.items() if n > 400} == {}
+
+
+def test_most_files_are_short(root):
+    found = sorted(lengths(root / "src").values())
+    assert found[len(found) // 2] < 150
+
+
+def test_a_file_that_is_too_long_is_noticed(tmp_path):
+    (tmp_path / "long.py").write_text("x = 1\n" * 401)
+    assert list(lengths(tmp_path).values()) == [401]

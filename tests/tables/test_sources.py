@@ -20,7 +20,7 @@ from hush.tables import engine as engines
 from hush.tables.source import source
 
 ROWS = 40
-CANARY = "CANARY-7f3a"
+CANARY = "CANARY-7q3zk9w"
 
 
 @pytest.fixture

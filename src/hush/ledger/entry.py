@@ -38,6 +38,10 @@ _encoder = json.JSONEncoder(
 
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, no NaN."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if type(value) is int:  # the encoder has no short way for one number
+        return str(value)
     return _encoder.encode(value)
 
 

@@ -92,8 +92,8 @@ def snap(values: NDArray[np.float64], grid: Lattice) -> NDArray[np.float64]:
 
 def _scalar(value: Any, grid: Lattice, draw: Draw, whole: Draw | None) -> int | float:
     if isinstance(value, numbers.Integral):
-        if whole is not None:
-            return int(value) + int(whole(None))
+        if whole is not None or grid.exponent == 0:
+            return int(value) + int((whole or draw)(None))
         exact = Fraction(int(value))
     else:
         if not isinstance(value, numbers.Rational):

@@ -14,51 +14,30 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from hush.errors import NoBound
-from hush.privacy.loss_law import ROUNDING, Bracket, Decay, Direction, Floats, Rule
-from hush.privacy.loss_mixture import MixtureLoss
+from hush.privacy.loss_law import ROUNDING, Bracket, Decay, Floats, Rule
+from hush.privacy.loss_part import PartLoss
 from hush.privacy.shifted import shifted_decay
 from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
 
 
 @final
 @dataclass(frozen=True)
-class CellLoss(MixtureLoss):
+class CellLoss(PartLoss):
     """The part of `whole` between soft edges, divided by e^log_unit.
 
     Guarantee: a measure, not a law: `rule` and `decay` hold for it, `delta` is not
     defined. Only cells that reach down to minus infinity have log_unit zero.
     """
 
-    whole: SubsampledGaussianLoss
     left: float
     right: float
     softness: float
     log_unit: float = 0.0
 
     @property
-    def rate(self) -> float:  # type: ignore[override]
-        """The rate of the whole."""
-        return self.whole.rate
-
-    @property
-    def direction(self) -> Direction:  # type: ignore[override]
-        """The direction of the whole."""
-        return self.whole.direction
-
-    @property
     def std(self) -> float:
         """The std of the whole."""
         return self.whole.std
-
-    @property
-    def slope(self) -> float:
-        """dy/dx."""
-        return self.whole.slope
-
-    @property
-    def offset(self) -> float:
-        """Y at x = 0."""
-        return self.whole.offset
 
     @property
     def panel_width(self) -> float:

@@ -17,44 +17,21 @@ from hush.privacy.loss_law import (
     ROUNDING,
     Bracket,
     Decay,
-    Direction,
     Floats,
     LossLaw,
     Rule,
 )
-from hush.privacy.loss_mixture import MixtureLoss
+from hush.privacy.loss_part import PartLoss
 from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
 
 
 @final
 @dataclass(frozen=True)
-class _Half(MixtureLoss):
+class _Half(PartLoss):
     """The part of a subsampled Gaussian where the mixture is the likelier law: x > 1/2.
 
     Guarantee: a measure, not a law; `rule` and `decay` hold for it.
     """
-
-    whole: SubsampledGaussianLoss
-
-    @property
-    def rate(self) -> float:  # type: ignore[override]
-        """The rate of the whole."""
-        return self.whole.rate
-
-    @property
-    def direction(self) -> Direction:  # type: ignore[override]
-        """The direction of the whole."""
-        return self.whole.direction
-
-    @property
-    def slope(self) -> float:
-        """dy/dx."""
-        return self.whole.slope
-
-    @property
-    def offset(self) -> float:
-        """Y at x = 0."""
-        return self.whole.offset
 
     @property
     def panel_width(self) -> float:

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -221,11 +222,16 @@ class Additive(Part):
 
     def bar(self, mechanism: Mechanism, level: float) -> float:
         """Return the half-width of the noise at a level, in the user's units."""
-        return float(mechanism.error.interval(level)[1]) * float(self.unit_value)
+        return _half_width(mechanism, level) * float(self.unit_value)
 
     def words(self) -> str:
         """Say how far one person can move it."""
         return f"moves by at most {float(self.sensitivity(1) * self.unit_value):g}."
+
+
+@lru_cache(maxsize=1024)  # values and intervals of an answer ask for the same few
+def _half_width(mechanism: Mechanism, level: float) -> float:
+    return float(mechanism.error.interval(level)[1])
 
 
 def _std(sensitivity: int, mu: float) -> Fraction:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -46,7 +47,8 @@ def divide(
     if delta == 0 or not demands:
         return pure
     pure_error = 2 * float((matters ** (2 / 3)).sum()) ** 3 / float(epsilon) ** 2
-    mu = _total([each.part for each in demands], float(epsilon), delta)
+    mixed = any(each.part.pure for each in demands)
+    mu = _total(float(epsilon), delta, mixed=mixed)
     if mu is None or float(matters.sum()) ** 2 / mu**2 >= pure_error:
         return pure
     each = np.sqrt(matters / matters.sum()) * mu * (1 - 1e-9)
@@ -64,11 +66,12 @@ def _pure(matters: np.ndarray, epsilon: Fraction) -> tuple[Fraction, ...]:
     return tuple(epsilon * each / sum(whole) for each in whole)
 
 
-def _total(parts: Sequence[Part], epsilon: float, delta: float) -> float | None:
+@lru_cache(maxsize=256)  # people ask again and again at one (ε, δ)
+def _total(epsilon: float, delta: float, *, mixed: bool) -> float | None:
     """Return the largest √Σμ² that (ε, δ) allows, None where there is none."""
     target = Approx(epsilon, delta)
     try:
-        if any(part.pure for part in parts):  # mixed: Rényi divergences add up
+        if mixed:  # with selections: Rényi divergences add up
             return math.sqrt(
                 2 / calibrate(lambda x: ZCDP(rho=1 / x), target=target, relative=1e-9)
             )

@@ -1,0 +1,124 @@
+"""Mechanisms that choose: among candidates, records and cells."""
+
+import cell_laws
+import exact
+import worst
+from case import Case
+
+from hush import mechanisms as m
+
+UNIT = (0.0, 1.0)
+
+
+def every_choice() -> list[Case]:
+    """Return one case or more for every mechanism that chooses."""
+    return [
+        Case(
+            "exponential",
+            m.Exponential(2.0),
+            worst.exponential(2.0, 1.0),
+            lambda: [[0, 1, 1], [1, 1, 0]],
+            tight=True,
+            strict=False,
+        ),
+        Case(
+            "exponential, monotone",
+            m.Exponential(1.0, monotone=True),
+            worst.selection(exact.softmax, 1.0, monotone=True),
+            lambda: [[0, 1, 1], [1, 1, 2]],
+            strict=False,
+        ),
+        Case(
+            "noisy max, laplace",
+            m.NoisyMax(2.0, kind="laplace"),
+            worst.selection(exact.noisy_max, 2.0),
+            lambda: [[0, 1, 1], [1, 1, 0]],
+            strict=False,
+        ),
+        Case(
+            "noisy max, gumbel",
+            m.NoisyMax(2.0, kind="gumbel"),
+            worst.exponential(2.0, 1.0),
+            lambda: [[0, 1, 1], [1, 1, 0]],
+            tight=True,
+            strict=False,
+        ),
+        Case(
+            "noisy max, exponential",
+            m.NoisyMax(2.0),
+            worst.selection(exact.permute_and_flip, 2.0),
+            lambda: [[0, 1, 1], [1, 1, 0]],
+            strict=False,
+        ),
+        Case(
+            "permute and flip, monotone",
+            m.PermuteAndFlip(1.0, monotone=True),
+            worst.selection(exact.permute_and_flip, 1.0, monotone=True),
+            lambda: [[0, 1, 1], [1, 1, 2]],
+            strict=False,
+        ),
+        Case(
+            "top two",
+            m.TopK(2, scale=2.0),
+            worst.selection(exact.top_two, 2.0),
+            lambda: [[0, 1, 1], [1, 1, 0]],
+            strict=False,
+        ),
+        Case(
+            "median, add or remove",
+            m.Quantile(0.5, UNIT, 1.0),
+            worst.records(0.5, UNIT, 1.0, replace=False),
+            lambda: [[0.1], [0.1, 0.9]],
+            strict=False,
+        ),
+        Case(
+            "quantile, replace",
+            m.Quantile(0.25, UNIT, 2.0, "replace-one"),
+            worst.records(0.25, UNIT, 2.0, replace=True),
+            lambda: [[0.1], [0.9]],
+            strict=False,
+        ),
+        Case(
+            "quartiles",
+            m.Quantile((0.25, 0.5, 0.75), UNIT, 4.0),
+            worst.records(0.5, UNIT, 4.0, replace=False),
+            lambda: [[0.1], [0.1, 0.9]],
+            strict=False,
+        ),
+        Case(
+            "winsorized mean",
+            m.WinsorizedMean(UNIT, 2.0),
+            worst.records(0.25, UNIT, 8.0, replace=True),
+            lambda: [[0.1, 0.2, 0.3], [0.9, 0.2, 0.3]],
+            strict=False,
+        ),
+        Case(
+            "cells, median",
+            m.CellQuantile(0.5, 3, 1.0),
+            cell_laws.quantile_pairs(0.5, 1.0),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 1], [0, 2, 1]]],
+            strict=False,
+        ),
+        Case(
+            "cells, quantile",
+            m.CellQuantile(0.9, 3, 1.0),
+            cell_laws.quantile_pairs(0.9, 1.0, moved=2),
+            lambda: [[[1, 0, 1], [0, 2, 0]], [[1, 0, 2], [0, 2, 1]]],
+            sensitivity=2,
+            strict=False,
+        ),
+        Case(
+            "cells, interval",
+            m.CellInterval(0.5, 3, 2.0, level=0.5, person=1),
+            cell_laws.quantile_pairs(0.5, 4.0),
+            lambda: [[[1, 0, 1], [0, 20, 0]], [[1, 0, 1], [0, 20, 1]]],
+            strict=False,
+        ),
+        Case(
+            "cells, top",
+            m.CellTop(1, 2.0),
+            cell_laws.top_pairs(2.0),
+            lambda: [[[1, 0], [0, 2]], [[1, 0], [0, 3]]],
+            strict=False,
+        ),
+    ]

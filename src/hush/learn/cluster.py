@@ -5,11 +5,8 @@ from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin as Named
+from sklearn.base import ClusterMixin, TransformerMixin
 
 from hush import checks
 from hush.errors import InvalidArgument
@@ -202,9 +199,7 @@ def spread(count: int, columns: int) -> Points:
     return tuple(tuple(float(each) for each in drawn[i]) for i in chosen)
 
 
-class KMeans(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Unlabelled
-):
+class KMeans(Named, ClusterMixin, TransformerMixin, Unlabelled):  # type: ignore[misc]
     """k-means with public bounds, and the scikit-learn API.
 
     `bounds=(lower, upper)` of the columns are public: rows outside are clipped, rows
@@ -285,7 +280,7 @@ class KMeans(  # type: ignore[misc]
         """Return the distance to each centre, columns in [-1, 1] and rows clipped."""
         x = self._inside(X)
         away = [np.sum((x - each) ** 2, axis=1) for each in self.centers_]
-        return np.sqrt(np.column_stack(away))
+        return np.asarray(np.sqrt(np.column_stack(away)))
 
     def predict(self, X: Any) -> NDArray[np.intp]:  # noqa: N803
         """Return the number of the nearest centre of each row."""

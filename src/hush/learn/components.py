@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin as Named
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hush import checks
@@ -15,9 +16,7 @@ from hush.learn.scatter import Scatter
 _WIDEST = 1e150  # squares of half-widths must be floats
 
 
-class PCA(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Unlabelled
-):
+class PCA(Named, TransformerMixin, Unlabelled):  # type: ignore[misc]
     """Principal components with public bounds, and the scikit-learn API.
 
     State either `norm`, a bound on the ℓ2 norm of a row, or `bounds=(lower, upper)` of

@@ -129,7 +129,7 @@ class GroupSums(Mechanism):
                 f"value must be 1 to {MOST} rows of {self.columns} columns and as many "
                 f"places; got shapes {given.shape} and {places.shape}."
             )
-        real = np.isfinite(given).all(axis=1)
+        real = np.asarray(np.isfinite(given).all(axis=1))
         inside = np.clip(np.where(real[:, None], given, 0.0), -1, 1)
         x = np.ldexp(np.rint(np.ldexp(inside, BITS)), -BITS)
         parts = [np.full((len(x), 1), self._weight), x]

@@ -17,7 +17,7 @@ import time
 from learning import HOME, scored
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
-REPEATS = 20
+REPEATS = 8
 
 
 def tables():

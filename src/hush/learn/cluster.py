@@ -163,7 +163,7 @@ def restarted(
     Directions are public. A cluster is split only if noise hides neither half.
     """
     centers, known = centers.copy(), known.copy()
-    aside = np.random.default_rng(step).normal(size=centers.shape)
+    aside = even(*centers.shape, after=step * len(centers))
     aside *= _ASIDE / np.abs(aside).max(axis=1, keepdims=True)
     for lost in known[:, 0].argsort():
         large = known[:, 0].argmax()
@@ -174,6 +174,19 @@ def restarted(
     return _on_grid(np.clip(centers, -1, 1)), known
 
 
+def even(count: int, columns: int, after: int = 0) -> Floats:
+    """Return points of a fixed sequence that fills [-1, 1]^columns evenly.
+
+    Point i is i·(1/g, 1/g², ...) modulo 1, g > 1 being the root of g^(d+1) = g + 1.
+    """
+    root = 2.0
+    for _ in range(64):
+        root = (1 + root) ** (1 / (columns + 1))
+    steps = root ** -np.arange(1.0, columns + 1)
+    index = np.arange(after + 1.0, after + count + 1)[:, None]
+    return np.asarray(2 * ((0.5 + index * steps) % 1) - 1)
+
+
 def _on_grid(x: Floats) -> Floats:
     return np.asarray(np.ldexp(np.rint(np.ldexp(x, BITS)), -BITS))
 
@@ -181,14 +194,14 @@ def _on_grid(x: Floats) -> Floats:
 def spread(count: int, columns: int) -> Points:
     """Return public points far from each other and half as far from the faces.
 
-    Of random points, the same on every call, the one furthest from those chosen so far
-    is taken; the nearest face counts double.
+    Of an even sequence the point furthest from those chosen so far is taken; the
+    nearest face counts double.
 
     Example:
         >>> spread(1, 2) == spread(1, 2), len(spread(5, 3))
         (True, 5)
     """
-    drawn = np.random.default_rng(count).uniform(-1, 1, (100 + 20 * count, columns))
+    drawn = even(100 + 20 * count, columns)
     room = 2 * (1 - np.abs(drawn)).min(axis=1)
     chosen = []
     for _ in range(count):

@@ -4,8 +4,8 @@ Run `python benchmarks/classics.py`. Both see the same data in the same box, the
 of the columns taken as known. Naive Bayes: mean accuracy on the 30 % of rows held out.
 Components: variance along the first two found, relative to the best two. Clusters: mean
 squared distance to the nearest centre, relative to scikit-learn's best of ten. Means
-over `REPEATS` fits; 1 is best for the last two. A fit that takes ten CPU seconds is left
-out: some of the peer's do not end.
+over `REPEATS` fits; 1 is best for the last two. A fit that takes ten CPU seconds is
+left out: some of the peer's do not end.
 """
 
 import argparse

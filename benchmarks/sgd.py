@@ -1,9 +1,9 @@
 """DP-SGD side by side: hush, plain JAX, vmap(grad), plain PyTorch and Opacus.
 
-Run `python benchmarks/sgd.py [--part speed|digits]`. Every process has one thread, and
-rates are examples per second of CPU time, the best of `ROUNDS` short runs that take
-turns within a process; hush's include secret batches and exact noise. Opacus runs in an
-environment of its own (`.bench/peers-sgd`) and prints JSON.
+Run `python benchmarks/sgd.py [--part speed|digits] [--no-peers]`. Every process has one
+thread, and rates are examples per second of CPU time, the best of `ROUNDS` short runs
+that take turns within a process; hush's include secret batches and exact noise. Opacus
+runs in an environment of its own (`.bench/peers-sgd`) and prints JSON.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 ROUNDS = 3
 PEERS = ["torch==2.13.0", "opacus==1.6.0"]
 RECORDS = 8192
-SPLITS = 5
+SPLITS = 12
 BATCHES = (256, 2048)
 
 
@@ -80,16 +80,16 @@ def jax_models():
     )
 
 
-def raced(runs, examples):
+def raced(runs, examples, clock=time.process_time):
     """Examples per CPU second of each run, taking turns."""
     best = dict.fromkeys(runs, float("inf"))
     for run in runs.values():
         run()
     for _ in range(ROUNDS):
         for name, run in runs.items():
-            start = time.process_time()
+            start = clock()
             run()
-            best[name] = min(best[name], time.process_time() - start)
+            best[name] = min(best[name], clock() - start)
     return {name: examples[name] / seconds for name, seconds in best.items()}
 
 
@@ -110,7 +110,10 @@ def jax_speed():
             return -jax.nn.log_softmax(apply(p, row[0]))[row[1]]
 
         for batch in BATCHES:
-            steps = 12 if batch == 256 else 3
+            steps = 40 if batch == 256 else 6
+            if not model.startswith("MLP"):
+                steps //= 5
+            steps = max(steps, 2)
             slots = jnp.asarray(
                 np.random.default_rng(2).integers(0, RECORDS, (steps, batch))
             )
@@ -173,35 +176,46 @@ def jax_speed():
 
                 def hushed(program=program, plan=plan, data=data):
                     for state in program.advance(plan, program.start(), data, SECURE):
-                        last = state.params  # not waited for: noise is drawn meanwhile
-                    jax.block_until_ready(last)
+                        last = state  # not waited for: noise is drawn meanwhile
+                    jax.block_until_ready(last.params)
 
                 runs[f"hush, {sampling}"] = hushed
                 examples[f"hush, {sampling}"] = batch * steps
-            ahead = program.ahead(plan)
-            shapes = (
-                jnp.zeros((ahead, 1, plan.rows), jnp.int32),
-                jnp.ones(ahead, jnp.int32),
-                jnp.zeros((ahead, plan.dimension), jnp.int32),
-                jnp.int32(steps),
-            )
-            # The step without batches and noise of the host: what book-keeping costs.
-            own = program._compiled.lower(
-                plan, program.start(), data, *shapes
-            ).compile()
-            start, given = program.start(), (data, *shapes)
-            runs["hush, poisson, device only"] = (
-                lambda own=own, start=start, given=given: jax.block_until_ready(
-                    own(start, *given).params
-                )
-            )
-            examples["hush, poisson, device only"] = batch * steps
+            if model.startswith("MLP"):
+                own = device(program, plan, data, runs)
+                examples["hush, poisson, device only"] = batch * program.ahead(plan)
+            else:
+                slots_ = jnp.zeros(plan.rows, jnp.int32)
+                empty = program._empty(plan)
+                own = program._pass.lower(plan, params, data, slots_, empty).compile()
             rates = raced(runs, examples)
             found[f"{model}|{batch}"] = rates
             own = own.memory_analysis().temp_size_in_bytes
             found[f"{model}|{batch}|memory"] = own / memory["plain"]
             print(model, batch, rates, own / memory["plain"], file=sys.stderr)
     return found
+
+
+def device(program, plan, data, runs):
+    """Add the step without batches and noise of the host, and return its program."""
+    import jax
+    import jax.numpy as jnp
+
+    ahead, passes = program.ahead(plan), -(-plan.batch // plan.rows)
+    given = (
+        data,
+        jnp.zeros((ahead, passes, plan.rows), jnp.int32),
+        jnp.full(ahead, passes, jnp.int32),
+        jnp.zeros((ahead, plan.dimension), jnp.uint32),
+        jnp.int32(ahead),
+    )
+    own = program._compiled.lower(plan, program.start(), *given).compile()
+
+    def run():
+        jax.block_until_ready(own(program.start(), *given))
+
+    runs["hush, poisson, device only"] = run
+    return own
 
 
 def torch_speed():
@@ -320,7 +334,8 @@ def digits():
 
         began = time.process_time()
         for state in program.advance(plan, program.start(), [a, c], SECURE):
-            jax.block_until_ready(state.params)
+            last = state
+        jax.block_until_ready(last.params)
         times.append(time.process_time() - began)
     found["180 steps"] = [times[0], min(times)]
     return found
@@ -349,6 +364,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--one", choices=PARTS)
     parser.add_argument("--part", choices=["speed", "digits"])
+    parser.add_argument("--no-peers", dest="peers", action="store_false")
     given = parser.parse_args()
     if given.one:
         print(json.dumps(PARTS[given.one]()))
@@ -358,7 +374,8 @@ def main():
         from peers import environment
 
         ours = measured("jax")
-        theirs = measured("torch", environment("peers-sgd", *PEERS))
+        peers = environment("peers-sgd", *PEERS) if given.peers else None
+        theirs = measured("torch", peers) if peers else {}
         print("| model | batch | way | examples per CPU second | of plain |")
         print("|---|---|---|---|---|")
         for key, rates in ours.items():

@@ -10,9 +10,10 @@ Run it: python examples/salaries.py
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 import hush
 from hush.estimate import Estimate
@@ -27,24 +28,22 @@ DEPARTMENTS = ["care", "kitchen", "office"]
 GENDERS = ["woman", "man"]
 
 
-def survey(gap: float, seed: int = 11, size: int = 20_000) -> pa.Table:
+def survey(gap: float, seed: int = 11, size: int = 20_000) -> dict[str, Any]:
     """Return made-up answers in which women earn `gap` less than men."""
     rng = np.random.default_rng(seed)
     gender = rng.integers(0, 2, size)  # 0: woman
     department = rng.choice(3, size, p=[0.5, 0.3, 0.2])
     base = np.array([46_000.0, 38_000.0, 61_000.0])[department]
     salary = base * np.exp(rng.normal(0, 0.25, size)) - gap * (gender == 0)
-    return pa.table(
-        {
-            "person": np.arange(size),
-            "department": np.array(DEPARTMENTS)[department],
-            "gender": np.array(GENDERS)[gender],
-            "salary": np.round(salary, 2),
-        }
-    )
+    return {
+        "person": np.arange(size),
+        "department": np.array(DEPARTMENTS)[department],
+        "gender": np.array(GENDERS)[gender],
+        "salary": np.round(salary, 2),
+    }
 
 
-def open_survey(answers: pa.Table, *, rehearsal: bool) -> Dataset:
+def open_survey(answers: Mapping[str, Any], *, rehearsal: bool) -> Dataset:
     """Return the survey with ε = 2 for all that will ever be asked."""
     budget = hush.Budget(epsilon=2)
     ledger = hush.Ledger.open(

@@ -1,10 +1,12 @@
-"""Tables for notebooks: plain HTML in which every text is escaped."""
+"""Tables for people: aligned text, and plain HTML in which every text is escaped."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from hush.errors import HushError
+
+_SHOWN = 60  # rows of a text; of more the first and the last
 
 
 def facts(caption: str, rows: Iterable[tuple[str, str]]) -> str:
@@ -33,6 +35,31 @@ def grid(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> s
         f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{lines}</tbody></table>"
     )
+
+
+def aligned(columns: Mapping[str, Sequence[str]]) -> str:
+    """Return texts in columns, aligned on the right; of many rows some.
+
+    Example:
+        >>> print(aligned({"region": ["Hills", "Lakes"], "trips": ["8", "1,204"]}))
+        region  trips
+         Hills      8
+         Lakes  1,204
+    """
+    rows = list(zip(*columns.values(), strict=True))
+    hidden = len(rows) - _SHOWN
+    if hidden > 0:
+        half = _SHOWN // 2
+        rows = [*rows[:half], ("…",) * len(columns), *rows[-half:]]
+    lines = [tuple(columns), *rows]
+    widths = [max(map(len, each)) for each in zip(*lines, strict=True)]
+    shown = [
+        "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
+        for line in lines
+    ]
+    if hidden > 0:
+        shown.append(f"({len(rows) - 1 + hidden:,} rows, {hidden:,} not shown)")
+    return "\n".join(shown)
 
 
 def if_known(read: Callable[[], Any], form: Callable[[Any], str] = str) -> str:

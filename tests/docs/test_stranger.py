@@ -11,6 +11,17 @@ import pytest
 pytestmark = pytest.mark.slow
 
 PAGES = ("README.md", "docs/index.md", "docs/tutorial/*.md", "docs/guide/*.md")
+PLAIN = ("README.md", "docs/index.md", "docs/tables.md", "docs/tutorial/tables.md")
+MOST = 400 * 2**20  # bytes that the default install may take
+
+SIX_LINES = """
+import hush
+data = hush.open("demo/trips.parquet", unit="person", budget=hush.Budget(epsilon=1))
+sides = data.group_by("region", keys=["Airport", "Centre", "Harbour"])
+query = sides.agg(trips=hush.count(), fare=hush.mean("fare", bounds=(0, 80)))
+answer = query.release(epsilon=0.5)
+print(answer)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +43,21 @@ def alone(wheel, tmp_path_factory) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder)}
 
 
-def python(alone, where: Path, *arguments: str) -> str:
+@pytest.fixture(scope="module")
+def fresh(wheel, tmp_path_factory) -> Path:
+    """Return an environment of its own with the default install, and nothing else."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = [folder / "bin" / "pip", "install", "--quiet", wheel]
+    subprocess.run(install, check=True)
+    return folder
+
+
+def python(
+    alone: dict[str, str], where: Path, *arguments: str, binary: object = sys.executable
+) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments],
+        [str(binary), *arguments],
         cwd=where,
         env=alone,
         capture_output=True,
@@ -69,3 +92,37 @@ def test_pages_run_when_they_are_copied(root, alone, tmp_path):
     for page in pages(root):
         python(alone, tmp_path, "-m", "doctest", *options, str(page))
     assert [p.name for p in tmp_path.iterdir()] == []  # and leave nothing behind
+
+
+def packages(environment: Path) -> Path:
+    (found,) = environment.glob("lib/python*/site-packages")
+    return found
+
+
+def test_the_default_install_is_small(fresh):
+    # On the disk, and without what every environment starts with.
+    brought = [p for p in packages(fresh).iterdir() if not p.match("pip*")]
+    brought = [p for p in brought if not p.match("setuptools*")]
+    files = [f for p in brought for f in (p, *p.rglob("*")) if f.is_file()]
+    assert sum(file.stat().st_blocks * 512 for file in files) < MOST
+    unwanted = {"pandas", "polars", "pyarrow", "pyspark", "sklearn", "jax"}
+    assert unwanted & {path.name for path in brought} == set()
+
+
+def test_the_default_install_is_enough(root, fresh, tmp_path):
+    clean = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
+    binary = fresh / "bin" / "python"
+    said = python(clean, tmp_path, "demo", binary=fresh / "bin" / "hush")
+    assert "demo/report.html" in said
+    shown = python(clean, tmp_path, "-c", SIX_LINES, binary=binary)
+    assert [line.split()[0] for line in shown.splitlines()] == [
+        "region",
+        "Airport",
+        "Centre",
+        "Harbour",
+    ]
+    options = ["-o", "ELLIPSIS", "-o", "NORMALIZE_WHITESPACE"]
+    for page in PLAIN:
+        python(
+            clean, tmp_path, "-m", "doctest", *options, str(root / page), binary=binary
+        )

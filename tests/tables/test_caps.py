@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from goodness import FALSE_ALARM, p_value
 from hush.errors import InvalidArgument
 from hush.tables import caps as module
+from hush.tables import seal
 from hush.tables.bounding import UNIT
 from hush.tables.caps import Caps, Field, capped
 from hush.tables.engine import fetch
@@ -30,12 +31,12 @@ def arrow(rows):
     }
 
 
-def fields(table, *, wide=False):
-    extra = [Field("z", table["x"] * 0, 62)] if wide else []
+def fields(table, *, wide=0):
+    extra = [Field("z", table["x"] * 0, wide)] if wide else []
     return [Field("g", table["g"], BITS[0]), Field("x", table["x"], BITS[1]), *extra]
 
 
-def kept(table, caps, *, wide=False, **options):
+def kept(table, caps, *, wide=0, **options):
     """What is kept as {(group, value): weight}, rows of one kind added up."""
     group = None if caps.groups is None else "g"
     relation = capped(
@@ -47,7 +48,8 @@ def kept(table, caps, *, wide=False, **options):
     return found
 
 
-WIDE = pytest.mark.parametrize("wide", [False, True], ids=["packed", "wide"])
+WIDTHS = {"packed": 0, "sealed": 62 - sum(BITS), "wide": 62}
+WIDE = pytest.mark.parametrize("wide", WIDTHS.values(), ids=WIDTHS)
 
 
 def holds(found, caps, own):
@@ -100,11 +102,13 @@ def test_duckdb_keeps_the_same_rows_by_both_forms(caps, monkeypatch):
         )
     ]
     table = ibis.duckdb.connect().create_table("t", pyarrow.table(arrow(rows)))
-    fast, wide = kept(table, caps, salt=5), kept(table, caps, salt=5, wide=True)
-    monkeypatch.setattr(module, "_by_places", module._by_lists)
+    fast, wide = kept(table, caps, salt=5), kept(table, caps, salt=5, wide=62)
+    monkeypatch.setattr(
+        module, "_by_places", lambda *given: module._by_lists(*given[:4])
+    )
     monkeypatch.setattr(module, "nth_smallest", nth_of_sorted)
     assert kept(table, caps, salt=5) == fast
-    assert kept(table, caps, salt=5, wide=True) == wide
+    assert kept(table, caps, salt=5, wide=62) == wide
     assert kept(table, caps, salt=6) != fast
 
 
@@ -136,14 +140,14 @@ def check_one_person(make, rows, caps, wide):
 
 
 @settings(max_examples=8, deadline=None)
-@given(rows=ROWS, caps=SOME, wide=st.booleans())
+@given(rows=ROWS, caps=SOME, wide=st.sampled_from([*WIDTHS.values()]))
 def test_one_person_moves_their_own_rows(make, rows, caps, wide):
     check_one_person(make, rows, caps, wide)
 
 
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
-@given(rows=ROWS, caps=SOME, wide=st.booleans())
+@given(rows=ROWS, caps=SOME, wide=st.sampled_from([*WIDTHS.values()]))
 def test_one_person_moves_their_own_rows_200(make, rows, caps, wide):
     check_one_person(make, rows, caps, wide)
 
@@ -157,7 +161,8 @@ def test_hashes_that_tell_nothing_apart_never_exceed_the_caps(
         return (values[0].cast("int64") * 0).cast("int64")
 
     monkeypatch.setattr(module, "keyed", nothing)
-    monkeypatch.setattr(module, "hashed", lambda value: nothing(0, value))
+    for each in (module, seal):
+        monkeypatch.setattr(each, "hashed", lambda value: nothing(0, value))
     own = [(1, i % 8, i % 32) for i in range(40)]
     found = kept(engine.table(arrow(own)), caps, wide=wide)
     holds(found, Caps(caps.rows, caps.groups), own)

@@ -16,7 +16,8 @@ from hush.errors import InvalidArgument
 from hush.noise import Seeded
 from hush.tables import bounding, expression
 from hush.tables.bounding import UNIT
-from hush.tables.cells import MOST, Axis, cells, fitting, read
+from hush.tables.cells import MOST, Axis, _coded, cells, fitting, read
+from hush.tables.columns import objects
 from hush.tables.engine import fetch
 
 KEYS = (("a",), ("b",), ("never",))
@@ -215,3 +216,12 @@ def test_public_numbers_choose_the_size():
 def test_bad_bounds_are_refused(bad):
     with pytest.raises(InvalidArgument):
         Axis.of(bad)
+
+
+@pytest.mark.parametrize(
+    "values", [[3, 5, 3, -1], [2**62, -(2**62)], [], ["b", None, "b"], [1.5, 0.5]]
+)
+def test_codes_tell_values_apart(values):
+    column = objects(values) if None in values else np.array(values)
+    code, listed = _coded(column)
+    assert [listed[i] for i in code.tolist()] == column.tolist()

@@ -126,7 +126,7 @@ def run(engine, texts):
         except Exception as problem:
             raise AssertionError(f"one of {some} raised") from problem
         for n, each in enumerate(some):
-            assert all(map(fine, found[f"v{n}"].to_pylist())), each
+            assert all(map(fine, found[f"v{n}"].tolist())), each
     return refused
 
 

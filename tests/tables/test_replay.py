@@ -16,11 +16,12 @@ import pytest
 import hush
 from hush.audit import distance, neighbors_of, replay
 from hush.audit.metric import NONE, Distance
+from hush.tables import embedded
 from hush.tables.found import Naming
 from hush.units import Neighbors
 
 WHOLE = 1 << 20
-GROUPINGS = ["all", "one column", "two columns", "private"]
+GROUPINGS = ["all", "one column", "two columns", "private", "private numbers"]
 NEIGHBORS = ["add-remove", "replace-one"]
 
 
@@ -106,19 +107,18 @@ class Desk:
 
     def __init__(self, monkeypatch):
         self.connection = ibis.duckdb.connect()
-        backend = type(self.connection)
-        honest = backend.compile
+        honest = embedded.written
 
         @functools.cache
-        def text(asked, settings):
-            return honest(self.connection, asked.to_expr(), **dict(settings))
+        def text(asked):
+            return honest(self.connection, asked.to_expr())
 
-        def compiled(connection, expression, /, **settings):
+        def written(connection, relation):
             if connection is not self.connection:
-                return honest(connection, expression, **settings)
-            return text(expression.op(), tuple(sorted(settings.items())))
+                return honest(connection, relation)
+            return text(relation.op())
 
-        monkeypatch.setattr(backend, "compile", compiled)
+        monkeypatch.setattr(embedded, "written", written)
 
     def lay(self, columns):
         self.connection.con.register("desk", arrow(columns))
@@ -149,6 +149,7 @@ def run(grouping, neighbors, chosen, unit="who", opened=arrow):
                 "g", "h", keys=[("a", 0), ("a", 1), ("c", 2)]
             ),
             "private": lambda: data.group_by("g", "h", keys="private", most=4),
+            "private numbers": lambda: data.group_by("h", keys="private", most=2),
         }[grouping]()
         query = grouped.agg(**{name: AGGREGATES[name]() for name in chosen})
         return query.release(epsilon=20, delta=1e-3)

@@ -271,14 +271,19 @@ def test_the_same_key_shows_another_view_for_free(data):
 
 
 def test_a_view_sorts_nulls_last_and_keeps_ties():
-    released = pyarrow.table({"g": ["a", "b", "c", "d"], "n": [2.0, None, 3.0, 2.0]})
-    assert View(order=(("n", True),)).rows(released) == [2, 0, 3, 1]
-    assert View(order=(("n", False),)).rows(released) == [0, 3, 2, 1]
-    assert View(order=(("n", False), ("g", True))).rows(released) == [3, 0, 2, 1]
-    assert View(having="n >= 2 OR g = 'b'").rows(released) == [0, 1, 2, 3]
-    assert View(having="n > 2").rows(released) == [2]
-    assert View(order=(("g", True),), limit=2, offset=1).rows(released) == [2, 1]
-    assert View(limit=0).rows(released) == []
+    released = {"g": ["a", "b", "c", "d"], "n": [2.0, None, 3.0, 2.0]}
+
+    def rows(**view):
+        types = (("g", "string"), ("n", "float64"))
+        return View(types=types, **view).rows(released, 4)
+
+    assert rows(order=(("n", True),)) == [2, 0, 3, 1]
+    assert rows(order=(("n", False),)) == [0, 3, 2, 1]
+    assert rows(order=(("n", False), ("g", True))) == [3, 0, 2, 1]
+    assert rows(having="n >= 2 OR g = 'b'") == [0, 1, 2, 3]
+    assert rows(having="n > 2") == [2]
+    assert rows(order=(("g", True),), limit=2, offset=1) == [2, 1]
+    assert rows(limit=0) == []
 
 
 REFUSED = {

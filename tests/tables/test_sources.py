@@ -135,7 +135,10 @@ def test_a_duckdb_file(tmp_path, table):
     found = source(f"duckdb://{path}/other.rides")
     assert total(found)[0] == 3
     with pytest.raises(Exception, match="read-only"):
-        found.table.get_backend().raw_sql("DELETE FROM other.rides")
+        found.table.get_backend().raw_sql("DELETE FROM file.other.rides")
+    again = source(f"{path}/trips")  # while the other is open
+    assert total(found)[0] == 3
+    assert total(again) == WHOLE
     for bad in (str(path), f"{path}/none", f"duckdb://{tmp_path}/none.duckdb/trips"):
         with pytest.raises(InvalidArgument):
             source(bad)

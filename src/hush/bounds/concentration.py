@@ -5,7 +5,7 @@ Y = Σ (X_i - E X_i), and each function bounds P(Y >= epsilon·n).
 
 import math
 
-from scipy import special
+import scipy
 
 from hush import checks
 
@@ -87,4 +87,4 @@ def binomial_tail(n: int, epsilon: float, mean: float) -> float:
     least = math.ceil(n * (p + checks.real("epsilon", epsilon, at_least=0)) - 1e-9)
     if least > n:
         return 0.0
-    return float(special.betainc(least, n - least + 1, p)) if least > 0 else 1.0
+    return float(scipy.special.betainc(least, n - least + 1, p)) if least > 0 else 1.0

@@ -64,13 +64,11 @@ def columns(source: str) -> dict[str, str]:
 
 
 def _parquet(path: Path) -> dict[str, str]:
-    import ibis
-    import pyarrow
-    from pyarrow import parquet
+    from hush.tables import files
 
     try:
-        found = ibis.Schema.from_pyarrow(parquet.read_schema(path))
-    except (pyarrow.ArrowException, NotImplementedError):
+        found = files.opened([path.resolve()], "data", {}).schema()
+    except InvalidArgument:
         raise InvalidArgument(
             f"source {str(path)!r} is not a Parquet file that can be read."
         ) from None
@@ -100,6 +98,6 @@ def _value(name: str) -> bool:
 
 def stand_in(types: dict[str, str]) -> Any:
     """Return a table of these columns without any rows."""
-    import ibis
+    from hush.tables import memory
 
-    return ibis.schema(types).to_pyarrow().empty_table()
+    return memory.table(dict.fromkeys(types, ()), "data", types)

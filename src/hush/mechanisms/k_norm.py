@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from hush import checks
 from hush.errors import InvalidArgument
@@ -48,16 +48,16 @@ class NormError:
 
     def tail(self, t: float) -> float:
         """Return P(norm > t)."""
-        return float(special.gammaincc(self.dimension, t / self.scale))
+        return float(scipy.special.gammaincc(self.dimension, t / self.scale))
 
     def chance(self, within: float) -> float:
         """Return P(norm <= within)."""
-        return float(special.gammainc(self.dimension, within / self.scale))
+        return float(scipy.special.gammainc(self.dimension, within / self.scale))
 
     def quantile(self, p: float) -> float:
         """Return the p-quantile of the norm."""
         checks.real("p", p, above=0, below=1)
-        return self.scale * float(special.gammaincinv(self.dimension, p))
+        return self.scale * float(scipy.special.gammaincinv(self.dimension, p))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return (0, t), which holds the norm with probability `level`."""

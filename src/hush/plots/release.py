@@ -18,8 +18,8 @@ def release(
     unless said; of a release of numbers, all of them.
 
     Example:
-        >>> import hush, pyarrow
-        >>> table = pyarrow.table({"id": range(100), "age": [30, 40] * 50})
+        >>> import hush
+        >>> table = {"id": range(100), "age": [30, 40] * 50}
         >>> data = hush.open(table, unit="id", rows=1, budget=hush.Budget(epsilon=1))
         >>> release(data.agg(people=hush.count()).release(epsilon=1)).get_xlabel()
         'people, with 95% intervals'

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from hush.errors import InvalidArgument, NoBound
 from hush.privacy.curve import Curve
@@ -16,7 +16,7 @@ from hush.privacy.rounding import numbers, scalar
 
 
 def _gaussian(mu: float, alpha: Any) -> Any:
-    return special.ndtr(-special.ndtri(np.clip(alpha, 0.0, 1.0)) - mu)
+    return scipy.special.ndtr(-scipy.special.ndtri(np.clip(alpha, 0.0, 1.0)) - mu)
 
 
 @final

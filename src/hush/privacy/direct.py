@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush.privacy.direct_step import Steps, above, below, rounding
 from hush.privacy.loss_gaussian import GaussianLoss
@@ -107,7 +107,7 @@ def _one(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:
     y = math.log(math.expm1(steps.end) * (1 - law.rate) / law.rate)
     z = law.std * y + 0.5 / law.std
     error = rounding(np.array(z), np.array(abs(law.std * y) + 0.5 / law.std + law.std))
-    far = float(special.ndtr(-z) * (1 + sign * error) * sure)
+    far = float(scipy.special.ndtr(-z) * (1 + sign * error) * sure)
     # The curve at the cell's end, by the Gaussian's; from there to the last point
     # the outcomes beyond keep what they lose.
     blur = sign * 8 * ROUNDING * (1 + abs(y))

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush.privacy.direct import polygon
 from hush.privacy.loss_law import LossLaw
@@ -187,6 +187,6 @@ def _depth(law: SubsampledGaussianLoss, times: int, delta: float) -> float:
     z = np.linspace(-38.0, 12.0, 501)
     y = (z - 0.5 / law.std) / law.std
     rise = np.log1p(law.rate / (1 - law.rate) * np.exp(np.minimum(y, 700.0)))
-    share = np.exp(math.log(delta) - times * special.log_ndtr(z))
+    share = np.exp(math.log(delta) - times * scipy.special.log_ndtr(z))
     depth = np.where(share < 1, times * rise - np.log1p(-share), np.inf)
     return float(depth.min())

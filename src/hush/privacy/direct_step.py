@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush.privacy.loss_law import ROUNDING, Floats
 from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
@@ -69,8 +69,8 @@ def _between(z: Floats, size: Floats) -> tuple[Floats, Floats]:
     """Return Φ(z_(i+1)) - Φ(z_i) and a bound on its error."""
     a, b = z[:-1], z[1:]
     flip = a > 0
-    low = special.ndtr(np.where(flip, -b, a))
-    high = special.ndtr(np.where(flip, -a, b))
+    low = scipy.special.ndtr(np.where(flip, -b, a))
+    high = scipy.special.ndtr(np.where(flip, -a, b))
     error = np.where(np.isinf(z), 0.0, rounding(z, size))
     return high - low, np.maximum(error[:-1], error[1:]) * (high + low)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush.errors import InvalidArgument
 from hush.privacy.atoms import Atoms
@@ -141,7 +141,7 @@ def mu_of_pure(epsilon: float) -> float:
         return math.inf
     # log of 1/(1+e^ε), so that a large ε does not round to a probability of one.
     corner = -np.logaddexp(0.0, epsilon)
-    return float(up(-2 * special.ndtri_exp(corner), 64)) if epsilon > 0 else 0.0
+    return float(up(-2 * scipy.special.ndtri_exp(corner), 64)) if epsilon > 0 else 0.0
 
 
 def knots(

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush import checks
 from hush.privacy.curve import Bracket, Curve, Direction
@@ -20,7 +20,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 def _mills(x: Floats) -> Floats:
     """Return (1 - Φ(x))/φ(x)."""
-    return np.asarray(math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2)))
+    return np.asarray(math.sqrt(math.pi / 2) * scipy.special.erfcx(x / math.sqrt(2)))
 
 
 def log_delta(mu: float, epsilon: Floats) -> Floats:
@@ -42,7 +42,7 @@ def log_delta(mu: float, epsilon: Floats) -> Floats:
             gap = np.where(x > 30, far, near) @ _WEIGHTS * (mu / 2)
             return np.asarray(np.log(gap) - a * a / 2 - 0.5 * math.log(2 * math.pi))
         density = np.exp(-a * a / 2) / math.sqrt(2 * math.pi)
-        left = np.log(special.ndtr(-a) - density * _mills(b))
+        left = np.log(scipy.special.ndtr(-a) - density * _mills(b))
         gap = _mills(np.maximum(a, 0.0)) - _mills(b)
         right = np.log(gap) - a * a / 2 - 0.5 * math.log(2 * math.pi)
         return np.where(a < 0, left, right)
@@ -102,14 +102,14 @@ class GDP(Curve):
         if math.isinf(self.mu) or alpha in (0.0, 1.0):
             return 0.0 if alpha > 0 else 1.0
         # -Φ⁻¹(α) is Φ⁻¹(1-α) without its rounding.
-        z = float(special.ndtri(alpha))
-        return float(down(special.ndtr(-z - self.mu), 64 + 8 * z * z))
+        z = float(scipy.special.ndtri(alpha))
+        return float(down(scipy.special.ndtr(-z - self.mu), 64 + 8 * z * z))
 
     def _tradeoff_upper(self, alpha: float) -> float:
         if alpha in (0.0, 1.0):
             return 1.0 - alpha
-        z = float(special.ndtri(alpha))
-        return float(up(special.ndtr(-z - self.mu), 64 + 8 * z * z))
+        z = float(scipy.special.ndtri(alpha))
+        return float(up(scipy.special.ndtr(-z - self.mu), 64 + 8 * z * z))
 
     def _renyi(self, order: float) -> float:
         if self.mu == 0 or math.isinf(max(self.mu, order)):
@@ -147,7 +147,7 @@ def _solve(curve: GDP, delta: float, side: int) -> float:
     for _ in range(100):
         value = float(log_delta(mu, np.asarray(epsilon)))
         # d log δ/dε = -e^ε Φ(-b)/δ
-        tail = epsilon + float(special.log_ndtr(-(epsilon / mu + mu / 2)))
+        tail = epsilon + float(scipy.special.log_ndtr(-(epsilon / mu + mu / 2)))
         step = (value - target) / math.exp(min(tail - value, 700.0))
         if not math.isfinite(step):
             break

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from hush.errors import NoBound
 from hush.privacy.loss_law import ROUNDING, Bracket, Decay, Floats, Rule
@@ -60,8 +60,8 @@ class CellLoss(PartLoss):
         upper, lower = (x - self.left) / self.softness, (x - self.right) / self.softness
         # Φ(a) - Φ(b) = Φ(-b) - Φ(-a): the side on which both are small keeps digits.
         flip = upper + lower > 0
-        first = special.log_ndtr(np.where(flip, -lower, upper))
-        second = special.log_ndtr(np.where(flip, -upper, lower))
+        first = scipy.special.log_ndtr(np.where(flip, -lower, upper))
+        second = scipy.special.log_ndtr(np.where(flip, -upper, lower))
         return np.asarray(first + np.log1p(-np.exp(np.minimum(second - first, -1e-9))))
 
     def log_base(self, x: Floats) -> Floats:
@@ -71,8 +71,8 @@ class CellLoss(PartLoss):
     def log_base_above(self, left: Floats, right: Floats, height: Floats) -> Floats:
         """|Φ(a + iv) - Φ(b + iv)| <= e^(v²/2) (Φ(a) - Φ(b)): integrate φ sideways."""
         factor = np.minimum(
-            special.log_ndtr((right - self.left) / self.softness),
-            special.log_ndtr((self.right - left) / self.softness),
+            scipy.special.log_ndtr((right - self.left) / self.softness),
+            scipy.special.log_ndtr((self.right - left) / self.softness),
         )
         lift = 0.5 * (height / self.softness) ** 2 + 1e-12
         base = self.whole.log_base_above(left, right, height)
@@ -148,8 +148,8 @@ class Outside:
 def outside(law: SubsampledGaussianLoss, edge: float, softness: float) -> Outside:
     """Return what is above an edge: x plus softness times a normal exceeds it."""
     width = math.hypot(law.std, softness)
-    far = float(special.ndtr(-edge / width))
-    near = float(special.ndtr((1 - edge) / width))
+    far = float(scipy.special.ndtr(-edge / width))
+    near = float(scipy.special.ndtr((1 - edge) / width))
     rate, size = law.rate, (abs(edge) + 1) / width
     error = ROUNDING * (64 + 8 * size * size)
     return Outside(

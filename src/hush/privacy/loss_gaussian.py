@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from hush import checks
 from hush.privacy.loss_law import (
@@ -23,7 +23,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 def _mills_drop(s: Floats) -> Floats:
     """Return 1 - s m(s), m the Mills ratio: minus its derivative, to full accuracy."""
-    result = 1 - s * math.sqrt(math.pi / 2) * special.erfcx(s / math.sqrt(2))
+    result = 1 - s * math.sqrt(math.pi / 2) * scipy.special.erfcx(s / math.sqrt(2))
     # m(s) = 1/(s + r), r = 1/(s + 2/(s + 3/(s + ...))): positive terms only. The error
     # after n terms is about e^(-2 s √(2n)).
     for start, stop, terms in ((3.0, 6.0, 60), (6.0, math.inf, 40)):
@@ -61,7 +61,7 @@ def gaussian_delta(epsilon: ArrayLike, mu: float) -> Bracket:
         density = np.exp(-0.5 * a * a) / math.sqrt(2 * math.pi)
         value = density * difference
     else:
-        near, far = special.log_ndtr(-a), special.log_ndtr(-a - mu) + size
+        near, far = scipy.special.log_ndtr(-a), scipy.special.log_ndtr(-a - mu) + size
         gap = np.minimum(far - near, -1e-300)
         value = np.exp(near) * -np.expm1(gap)
         loss_of_digits = -1 / np.expm1(gap)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush import checks
 from hush.errors import InvalidArgument
@@ -64,7 +64,7 @@ def _pure_copies(epsilon_0: float, times: int, epsilon: float) -> tuple[float, f
         log_mass = _log_binomial(times, m, epsilon_0)
         total += float(gain @ np.exp(log_mass))
     if start > first:  # everything skipped below the mode has a tail's probability
-        rest += float(special.betainc(times - start + 1, start, 1 - p))
+        rest += float(scipy.special.betainc(times - start + 1, start, 1 - p))
     # Rounding of log-gamma dominates: k log k units in the exponent.
     slack = 1e-15 * (
         20 + 3 * times**0.5 if times > 10**6 else 40 + 8 * math.log(times + 1)
@@ -96,7 +96,7 @@ def _deviance(x: Floats, mean: float) -> Floats:
     r = np.where(small, ratio, 0.0)
     # mean ((1+r) log(1+r) - r), by the series where it would cancel.
     series = sum((-1) ** n * r**n / (n * (n - 1)) for n in range(2, 18))
-    plain = special.xlogy(x, x / mean) - x + mean
+    plain = scipy.special.xlogy(x, x / mean) - x + mean
     return np.where(small, mean * series, plain)
 
 
@@ -107,7 +107,10 @@ def _stirling(x: Floats | float) -> Floats:
     series = 1 / (12 * y) - 1 / (360 * y**3) + 1 / (1260 * y**5) - 1 / (1680 * y**7)
     z = np.where(x > 0, np.minimum(x, 16.0), 1.0)
     direct = (
-        special.gammaln(z + 1) - (z + 0.5) * np.log(z) + z - 0.5 * math.log(2 * math.pi)
+        scipy.special.gammaln(z + 1)
+        - (z + 0.5) * np.log(z)
+        + z
+        - 0.5 * math.log(2 * math.pi)
     )
     return np.where(x >= 16, series, direct)
 

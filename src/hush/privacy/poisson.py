@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush import checks
 from hush.privacy.approx import Approx
@@ -121,14 +121,14 @@ class Sampled(Curve):
             (i - 1) * self._base_renyi[i] for i in range(2, order + 1)
         ]
         terms = (
-            special.gammaln(order + 1)
-            - special.gammaln(j + 1)
-            - special.gammaln(order - j + 1)
+            scipy.special.gammaln(order + 1)
+            - scipy.special.gammaln(j + 1)
+            - scipy.special.gammaln(order - j + 1)
             + j * math.log(self.rate)
             + (order - j) * math.log1p(-self.rate)
             + np.array(known)
         )
-        return max(0.0, float(special.logsumexp(terms)) + 1e-12)
+        return max(0.0, float(scipy.special.logsumexp(terms)) + 1e-12)
 
     @cached_property
     def _base_renyi(self) -> "_Memo":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hush import checks
 from hush.errors import NoBound
@@ -18,7 +18,7 @@ from hush.privacy.rounding import Floats
 def at_least(trials: Any, wins: Any, chance: float) -> Any:
     """Return P(Bin(trials, chance) >= wins), with the digits of a small tail."""
     inside = np.clip(wins, 1, np.maximum(trials, 1))
-    tail = special.betainc(inside, np.maximum(trials - inside + 1, 1), chance)
+    tail = scipy.special.betainc(inside, np.maximum(trials - inside + 1, 1), chance)
     return np.where(wins <= 0, 1.0, np.where(wins > trials, 0.0, tail))[()]
 
 
@@ -105,8 +105,8 @@ def _coin(trials: Floats, wins: Floats) -> Floats:
     """Return log C(n,k) 2^-n, elementwise; -inf outside 0..n."""
     inside = (wins >= 0) & (wins <= trials)
     k = np.clip(wins, 0.0, trials)
-    log = special.gammaln(trials + 1) - special.gammaln(k + 1)
-    log = log - special.gammaln(trials - k + 1) - trials * math.log(2)
+    log = scipy.special.gammaln(trials + 1) - scipy.special.gammaln(k + 1)
+    log = log - scipy.special.gammaln(trials - k + 1) - trials * math.log(2)
     big = (k > 20) & (trials - k > 20)
     if np.any(big):
         # log-gammas of large arguments cancel; Stirling's form does not.

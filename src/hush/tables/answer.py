@@ -10,12 +10,14 @@ import numpy as np
 from hush import checks, markup
 from hush.ledger import Release
 from hush.tables.aggregate import Estimate, Released
+from hush.tables.extra import package
 from hush.tables.part import Key, Part
 from hush.tables.planned import shared_bars
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
     from hush.mechanisms.mechanism import Mechanism
+    from hush.tables.presented import Presented
     from hush.tables.query import Query
 
 
@@ -121,19 +123,16 @@ class Answer:
 
     def to_arrow(self, level: float | None = None) -> Any:
         """Return an Arrow table."""
-        import pyarrow
-
-        return pyarrow.table(self._columns(level))
+        arrow = package("pyarrow", "arrow", "to_arrow()")
+        return arrow.table(self._columns(level))
 
     def to_pandas(self, level: float | None = None) -> Any:
         """Return a pandas frame."""
-        return self.to_arrow(level).to_pandas()
+        return framed("pandas", self, level)
 
     def to_polars(self, level: float | None = None) -> Any:
         """Return a Polars frame."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow(level))
+        return framed("polars", self, level)
 
     def to_json(self) -> str:
         """Return the stored release as JSON text."""
@@ -148,7 +147,7 @@ class Answer:
         return plots.release(self, name, level=level, axes=axes)
 
     def __repr__(self) -> str:
-        return str(self.to_arrow(0.95).to_pandas())
+        return text_table(self.to_dict(0.95))
 
     def _repr_html_(self) -> str:
         return html_table(self.to_dict(0.95), self.receipt)
@@ -161,7 +160,22 @@ def html_table(columns: Mapping[str, list[Any]], receipt: "Receipt") -> str:
     return markup.grid(f"Released with 95% intervals, {receipt}", list(columns), cells)
 
 
+def text_table(columns: Mapping[str, list[Any]]) -> str:
+    """Return released columns as aligned text."""
+    return markup.aligned({n: [_cell(v) for v in each] for n, each in columns.items()})
+
+
+def framed(library: str, answer: "Answer | Presented", level: float | None) -> Any:
+    """Return released columns as a frame of pandas or Polars."""
+    made = package(library, library, f"to_{library}()")
+    package("pyarrow", library, f"to_{library}()")
+    table = answer.to_arrow(level)
+    return table.to_pandas() if library == "pandas" else made.from_arrow(table)
+
+
 def _cell(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_cell, value))
     return f"{value:,.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
 

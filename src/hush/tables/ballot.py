@@ -16,6 +16,7 @@ import ibis.expr.types as ir
 
 from hush.tables import bounding, votes
 from hush.tables.bounding import Moment
+from hush.tables.columns import Columns
 from hush.tables.hashes import keyed, nth_smallest
 from hush.tables.reading import Key, Reading, Sums, View
 
@@ -49,13 +50,10 @@ class Ballot(Reading):
         """The column of the votes."""
         return "_people" if self.cap == 1 else "_votes"
 
-    def collect(self, rows: Any, by: tuple[str, ...]) -> Ballots:
+    def collect(self, rows: Columns, by: tuple[str, ...]) -> Ballots:
         """Return the keys that have votes: every vote is above 0."""
-        import pyarrow.compute as pc
-
-        rows = rows.filter(pc.field(self.column) > 0)
-        keys = list(zip(*(rows[name].to_pylist() for name in by), strict=True))
-        return Ballots(keys, rows[self.column].to_numpy())
+        rows = rows.filter(rows[self.column] > 0)
+        return Ballots(rows.tuples(by), rows[self.column])
 
 
 @final
@@ -95,7 +93,7 @@ class Poll(Reading):
         columns = {ballot.column: (held["_stays"] * vote).sum().cast("int64")}
         return held.group_by(*by).agg(**columns, **_weighed(held, moments))
 
-    def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
+    def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return both answers; `Fetched` asks each of them itself."""
         return tuple(each.collect(rows, by) for each in self.answers)
 

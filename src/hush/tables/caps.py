@@ -4,8 +4,10 @@ A row is a few small whole numbers: the number of its group, its values in steps
 are packed into one word below a keyed hash of the person and the row, and the `rows`
 smallest words of each person are kept; of these, the rows in the first `groups` groups,
 in the order of the words. A word is all there is to know of a row, so equal rows need
-no order among each other. Rows too wide for a word are kept by their hash alone, and
-equal rows at the edge share what is left to them.
+no order among each other. Rows that leave no room for a hash are mixed themselves, so
+that it can be taken back (`seal`). Rows too wide for a word, and on other engines those
+too wide for a hash beside them, are kept by their hash alone, and equal rows at the
+edge share what is left to them.
 
 What is kept depends on that person's rows and public numbers alone: removing somebody
 changes nothing for anybody else (docs/proofs/caps.md). There are no window functions,
@@ -22,6 +24,7 @@ import ibis.expr.types as ir
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.tables import seal
 from hush.tables.bounding import UNIT
 from hush.tables.hashes import embedded, hashed, keyed, nth_smallest, smallest
 from hush.units import Neighbors
@@ -135,13 +138,19 @@ def capped(
     mark = tuple(known[name] for name in tell)
     inside = [field.inside for field in fields]
     wide = sum(field.bits for field in fields)
-    if wide + _HASH > _WORD or tell:
+    places = embedded(known) and (caps.rows <= _PLACES or not _binding(caps))
+    full = wide + _HASH > _WORD
+    if tell or (full and not (places and wide <= seal.BITS)):
         kept = _by_hash(known, unit, fields, inside, caps, group, mark, salt)
         return kept.select(*(field.name for field in fields), "_w")
-    word = _packed(known[unit], fields, inside, salt)
-    words = known.select(_unit=known[unit], _word=word)
-    if embedded(known) and (caps.rows <= _PLACES or not _binding(caps)):
-        chosen = _by_places(words, fields, caps, group)
+    if full:
+        words = known.select(_unit=known[unit], _word=_content(fields, inside))
+        words = seal.sealed(words, "_unit", ["_word"], salt)
+    else:
+        word = _packed(known[unit], fields, inside, salt)
+        words = known.select(_unit=known[unit], _word=word)
+    if places:
+        chosen = _by_places(words, fields, caps, group, salt if full else None)
     else:
         chosen = _by_lists(words, fields, caps, group)
     return chosen.select(
@@ -187,16 +196,21 @@ def _packed(
     salt: int,
 ) -> Any:
     """Return a word: a hash of person and content above the content itself."""
-    content: Any = None
-    for field, value in zip(fields, inside, strict=True):
-        content = value if content is None else _shifted(content, field.bits) + value
-    content = ibis.coalesce(content, ibis.literal(0, "int64"))
+    content = _content(fields, inside)
     wide = sum(field.bits for field in fields)
     # Within one person the exclusive or tells every two contents apart.
     start = ibis.literal(salt, "int64")
     mixed = hashed(hashed(unit) ^ start ^ content)
     high = mixed & ibis.literal((1 << (_WORD - wide)) - 1, "int64")
     return _shifted(high, wide) + content
+
+
+def _content(fields: Sequence[Field], inside: Sequence[Any]) -> Any:
+    """Return the fields of a row side by side."""
+    content: Any = None
+    for field, value in zip(fields, inside, strict=True):
+        content = value if content is None else _shifted(content, field.bits) + value
+    return ibis.coalesce(content, ibis.literal(0, "int64"))
 
 
 def _shifted(value: Any, bits: int) -> Any:
@@ -246,14 +260,26 @@ def _by_lists(
 
 
 def _by_places(
-    words: ir.Table, fields: Sequence[Field], caps: Caps, group: str | None
+    words: ir.Table,
+    fields: Sequence[Field],
+    caps: Caps,
+    group: str | None,
+    sealed: int | None,
 ) -> ir.Table:
-    """Keep the same words by DuckDB's smallest-n aggregate: no list, no join."""
+    """Keep the same words by DuckDB's smallest-n aggregate: no list, no join.
+
+    What is kept of words that were sealed under a salt is opened.
+    """
     rows = caps.rows
     listed = words.group_by("_unit").agg(_list=smallest(words["_word"], rows))
     if group is None or caps.groups is None or not _binding(caps):
-        return listed.select(_word=listed["_list"].unnest())
-    placed = listed.select(**{f"_w{i}": listed["_list"][i] for i in range(rows)})
+        kept = listed.select("_unit", _word=listed["_list"].unnest())
+        return kept if sealed is None else seal.opened(kept, "_unit", ["_word"], sealed)
+    names = [f"_w{i}" for i in range(rows)]
+    listing = {name: listed["_list"][i] for i, name in enumerate(names)}
+    placed = listed.select("_unit", **listing)
+    if sealed is not None:
+        placed = seal.opened(placed, "_unit", names, sealed)
     word = [placed[f"_w{i}"] for i in range(rows)]
     coded = placed.mutate(
         **{f"_c{i}": _part(word[i], fields, group) for i in range(rows)}

@@ -5,22 +5,23 @@ that whole numbers stay what they are wherever the cells are narrow enough. Engi
 up integer weights per group and cell; only these histograms come back.
 """
 
+import itertools
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, final
 
 import ibis
 import ibis.expr.types as ir
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms.cells import Cells
+from hush.tables.columns import Columns
 
 MOST = 1 << 16  # cells of one group
 _ALL = 1 << 22  # cells of all groups together
@@ -128,9 +129,7 @@ def cells(weighted: ir.Table, by: tuple[str, ...], value: Any, axis: Axis) -> ir
     return placed.group_by(*by, "_cell").agg(_n=placed["_w"].sum().cast("int64"))
 
 
-def read(
-    table: pa.Table, by: tuple[str, ...], keys: Sequence[Key], axis: Axis
-) -> Cells:
+def read(table: Columns, by: tuple[str, ...], keys: Sequence[Key], axis: Axis) -> Cells:
     """Return the histograms of the public `keys`, in their order.
 
     Keys without rows are empty groups; rows of other keys are dropped.
@@ -139,28 +138,28 @@ def read(
     weight = np.asarray(table["_n"], dtype=np.int64)
     group = _groups(table, by, keys)
     known = np.flatnonzero(group >= 0)
-    order = known[np.argsort(group[known] * axis.size + place[known], kind="stable")]
+    # A group has a cell once, so no two of these are equal.
+    order = known[np.argsort(group[known] * axis.size + place[known])]
     cuts = np.searchsorted(group[order], np.arange(len(keys) + 1))
     return Cells.listed(
         axis.size,
         [
             (place[order[start:stop]], weight[order[start:stop]])
-            for start, stop in pairwise(cuts.tolist())
+            for start, stop in itertools.pairwise(cuts.tolist())
         ],
     )
 
 
 def _groups(
-    table: pa.Table, by: tuple[str, ...], keys: Sequence[Key]
+    table: Columns, by: tuple[str, ...], keys: Sequence[Key]
 ) -> NDArray[np.int64]:
     """Return the place of each row's key in `keys`, or -1."""
     found = np.zeros(table.num_rows, dtype=np.int64)
     listed: list[Key] = [()]
     for name in by:
-        coded = table[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        values = coded.dictionary.to_pylist()
+        joint, values = _coded(table[name])
         # Renumber what occurs, so that codes never exceed the number of rows.
-        joint = found * max(len(values), 1) + np.asarray(coded.indices, dtype=np.int64)
+        joint += found * max(len(values), 1)
         codes, found = np.unique(joint, return_inverse=True)
         listed = [
             (*listed[code // max(len(values), 1)], values[code % max(len(values), 1)])
@@ -169,3 +168,14 @@ def _groups(
     places = {key: place for place, key in enumerate(keys)}
     lookup = np.array([places.get(key, -1) for key in listed], dtype=np.int64)
     return lookup[found] if table.num_rows else found
+
+
+def _coded(column: NDArray[Any]) -> tuple[NDArray[np.int64], Sequence[Any]]:
+    """Return a code for each value of a column, and the values by their codes."""
+    if column.dtype.kind == "i" and column.size:
+        low, high = int(column.min()), int(column.max())
+        if high - low <= _FEWEST + column.size:  # counting is cheaper than a look-up
+            return column.astype(np.int64) - low, range(low, high + 1)
+    numbers: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    coded = map(numbers.__getitem__, column.tolist())
+    return np.fromiter(coded, np.int64, column.size), list(numbers)

@@ -264,6 +264,7 @@ def open_table(
 ) -> Dataset:
     """Open a table to ask about its people privately.
 
+    It is a path, a mapping of columns, a frame, a database address or an Ibis table.
     A CSV or JSON file has no types: its columns are texts unless `types` declares
     them, as in types={"fare": "number", "day": "date"}.
 
@@ -272,8 +273,8 @@ def open_table(
     most `groups` groups is kept and the rest dropped.
 
     Example:
-        >>> import hush, pyarrow
-        >>> trips = pyarrow.table({"driver": [1, 1, 2, 3], "fare": [10.0, 12, 8, 30]})
+        >>> import hush
+        >>> trips = {"driver": [1, 1, 2, 3], "fare": [10.0, 12, 8, 30]}
         >>> budget = hush.Budget(epsilon=1)
         >>> data = hush.open(trips, unit="driver", rows=2, budget=budget)
         >>> query = data.agg(n=hush.count(), fare=hush.mean("fare", bounds=(0, 80)))

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import ibis.expr.types as ir
 
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables import expression, votes
 from hush.tables.aggregate import Aggregate, Estimate, Released
+from hush.tables.columns import Columns
 from hush.tables.part import Additive, Key, Limit, Needs
 from hush.tables.reading import Fetched, Reading, View
 
@@ -40,11 +41,9 @@ class Different(Reading):
             return different.group_by(*view.by).agg(_n=different.count())
         return different.agg(_n=different.count())
 
-    def collect(self, rows: Any, by: tuple[str, ...]) -> Mapping[Key, int]:
+    def collect(self, rows: Columns, by: tuple[str, ...]) -> Mapping[Key, int]:
         """Return the numbers by group."""
-        return {
-            tuple(row[name] for name in by): int(row["_n"]) for row in rows.to_pylist()
-        }
+        return dict(zip(rows.tuples(by), rows["_n"].tolist(), strict=True))
 
 
 @final

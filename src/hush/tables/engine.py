@@ -1,7 +1,6 @@
 """The one door through which numbers leave an engine.
 
-Partial aggregates come back as Arrow, so that integers stay integers: pandas would turn
-a column of 64-bit integers with a NULL into doubles.
+Partial aggregates come back as `Columns`, in which integers stay integers.
 """
 
 import logging
@@ -11,12 +10,14 @@ from typing import Any, TypeVar
 import ibis.expr.types as ir
 
 from hush.errors import DrawFailed, HushError
+from hush.tables import embedded
+from hush.tables.columns import Columns
 
 Result = TypeVar("Result")
 
 
-def fetch(relation: ir.Table) -> Any:
-    """Run a relation where its data is, and return an Arrow table.
+def fetch(relation: ir.Table) -> Columns:
+    """Run a relation where its data is, and return its columns.
 
     Guarantee: an engine's own error, whose text may hold data, is not passed on.
     """
@@ -26,13 +27,15 @@ def fetch(relation: ir.Table) -> Any:
     )
 
 
-def _run(relation: ir.Table) -> Any:
+def _run(relation: ir.Table) -> Columns:
     backend = relation.get_backend()
+    if backend.name == "duckdb":
+        return embedded.fetch(backend, relation)
     if backend.name == "pyspark":
-        return _spark(backend, relation)
+        return Columns.of_arrow(_spark(backend, relation))
     if backend.name == "polars":
-        return relation.to_pyarrow(engine="streaming")
-    return relation.to_pyarrow()
+        return Columns.of_arrow(relation.to_pyarrow(engine="streaming"))
+    return Columns.of_arrow(relation.to_pyarrow())
 
 
 def _spark(backend: Any, relation: ir.Table) -> Any:

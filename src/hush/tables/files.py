@@ -18,7 +18,7 @@ import ibis
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables import texts
+from hush.tables import embedded, texts
 from hush.tables.engine import guarded
 
 PARQUET, DELIMITED, LINES = (
@@ -102,8 +102,9 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
 
     def view() -> ir.Table:
         lock(connection, files)
-        connection.raw_sql(f"CREATE VIEW {_identifier(name)} AS SELECT * FROM {reader}")
-        return connection.table(name)
+        view = embedded.identifier(name)
+        connection.raw_sql(f"CREATE VIEW {view} AS SELECT * FROM {reader}")
+        return embedded.table(connection, name)
 
     table = guarded(
         view,
@@ -113,10 +114,6 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
         ),
     )
     return _typed(table, types) if suffix not in PARQUET else table
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -13,11 +13,12 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.optimal_key_selection import OptimalKeySelection
 from hush.noise import SECURE, Source
 from hush.privacy import Curve
-from hush.tables import bounding, votes
+from hush.tables import bounding, roll, votes
 from hush.tables.ballot import Ballot, Ballots, Poll
 from hush.tables.groups import Groups
 from hush.tables.part import Amount, Key, Limit, Part
 from hush.tables.reading import Fetched, Reading, Sums
+from hush.tables.roll import Roll
 
 _UNKNOWN = 1 << 62
 _MANY = 8  # parts from which Gaussian noise may serve better: half of δ is left to it
@@ -139,7 +140,12 @@ class FoundGroups(Groups):
     def readings(
         self, table: ir.Table, sums: Sums | None, *, cut: bool
     ) -> tuple[Reading, ...]:
-        """Return the ballot, and the sums: in one relation where the engine can."""
+        """Return the ballot, and the sums: read once where the engine can."""
+        if roll.fits(table, self.unit, self.by):
+            if sums is None or not sums.terms:
+                return (Roll(self._ballot, sums, cut),)
+            if not cut:
+                return (Roll(self._ballot, None, cut), sums)
         if sums and self.unit is not None and bounding.wide(table):
             return (Poll(self._ballot, sums, cut),)
         return (sums, self._ballot) if sums else (self._ballot,)

@@ -56,10 +56,7 @@ class Edges:
             first.notnull() & second.notnull() & (first != second)
         )
         found = engine.fetch(wanted.select(*self.ends).distinct())
-        columns = (found[name].to_pylist() for name in self.ends)
-        return list(
-            {(a, b) if a < b else (b, a) for a, b in zip(*columns, strict=True)}
-        )
+        return list({(a, b) if a < b else (b, a) for a, b in found.tuples(self.ends)})
 
 
 def thinned(edges: Iterable[tuple[Any, Any]], degree: int) -> list[tuple[Any, Any]]:
@@ -148,8 +145,8 @@ class Graph:
     neighbors are graphs with one of them added or removed.
 
     Example:
-        >>> import hush, pyarrow
-        >>> ring = pyarrow.table({"a": range(500), "b": [*range(1, 500), 0]})
+        >>> import hush
+        >>> ring = {"a": range(500), "b": [*range(1, 500), 0]}
         >>> budget = hush.Budget(epsilon=9)
         >>> graph = open_graph(ring, ends=("a", "b"), degree=2, budget=budget)
         >>> bool(abs(graph.edges(epsilon=4).values[0] - 500) < 10)

@@ -11,7 +11,8 @@ import ibis
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables import expression
+from hush.tables import embedded, expression
+from hush.tables.columns import Columns
 from hush.tables.engine import fetch, guarded
 from hush.tables.source import source
 
@@ -64,13 +65,13 @@ def _public(data: "Dataset", other: Any, columns: tuple[str, ...], how: str) -> 
     )
     if copied.num_rows > _MOST_PUBLIC:
         raise Unsupported(f"a public table may have at most {_MOST_PUBLIC} rows.")
-    if copied.group_by(list(columns)).aggregate([]).num_rows < copied.num_rows:
+    if len(set(copied.tuples(columns))) < copied.num_rows:
         raise Unsupported(
             f"the public table has several rows for one value of {', '.join(columns)}. "
             "Make them unique, or add the columns that tell them apart to on=."
         )
     beside = guarded(
-        lambda: _beside(data.table.get_backend(), copied),
+        lambda: _beside(data.table.get_backend(), copied, right.schema()),
         lambda: InvalidArgument(
             "the database does not take a copy of the public table: allow its user to "
             "make temporary tables."
@@ -79,8 +80,13 @@ def _public(data: "Dataset", other: Any, columns: tuple[str, ...], how: str) -> 
     return _combine(data.table, beside, columns, how)
 
 
-def _beside(backend: Any, public: Any) -> ir.Table:
+def _beside(backend: Any, copied: Columns, schema: ibis.Schema) -> ir.Table:
     """Return a copy of the public table on the engine of the private one."""
+    name = ibis.util.gen_name("public")
+    if backend.name == "duckdb":
+        lists = {each: copied[each].tolist() for each in copied.column_names}
+        return embedded.copied(backend, name, lists, schema)
+    public = copied.to_arrow(schema)
     if backend.name != "postgres":
         return ibis.memtable(public)
     # Sessions of hush are read-only, and even a temporary table is a write.
@@ -90,7 +96,7 @@ def _beside(backend: Any, public: Any) -> ir.Table:
         cursor.execute("SET default_transaction_read_only = off")
         backend.con.commit()
         try:
-            return backend.create_table(ibis.util.gen_name("public"), public, temp=True)
+            return backend.create_table(name, public, temp=True)
         finally:
             cursor.execute(f"SET default_transaction_read_only = {before}")
             backend.con.commit()

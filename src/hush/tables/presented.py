@@ -4,6 +4,7 @@ HAVING, ORDER BY and LIMIT look at released values alone, so they are free; the 
 and its receipt stay whole underneath.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -12,8 +13,8 @@ import ibis
 import ibis.expr.types as ir
 import numpy as np
 
-from hush.tables import expression
-from hush.tables.answer import html_table
+from hush.tables import expression, memory
+from hush.tables.answer import framed, html_table, text_table
 from hush.tables.engine import fetch
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ class View:
     order: tuple[tuple[str, bool], ...] = ()  # expression, descending
     limit: int | None = None
     offset: int = 0
+    types: tuple[tuple[str, str], ...] = ()  # columns that may be looked at
 
-    def check(self, columns: dict[str, str]) -> None:
-        """Refuse what cannot be evaluated on columns of these types."""
-        self._values(ibis.table(columns, name="released"))
+    def __post_init__(self) -> None:
+        if self.types:  # refused before anything is paid
+            self._values(ibis.table(dict(self.types), name="released"))
 
     def _values(self, table: ir.Table) -> dict[str, Any]:
         wanted = {}
@@ -43,13 +45,11 @@ class View:
             wanted[f"by{i}"] = expression.typed(table, text).value
         return wanted
 
-    def rows(self, released: Any) -> list[int]:
+    def rows(self, released: Mapping[str, Sequence[Any]], count: int) -> list[int]:
         """Return the numbers of the rows to show, in their order."""
-        import pyarrow
-
-        count = released.num_rows
-        index = pyarrow.array(range(count), pyarrow.int64())
-        table = ibis.memtable(released.append_column("_row", index))
+        types = {"_row": "int64", **dict(self.types)}
+        columns = {"_row": range(count), **released}
+        table = memory.table({name: columns[name] for name in types}, "released", types)
         wanted = self._values(table)
         found = fetch(table.select("_row", **wanted)).to_pylist()
         found.sort(key=lambda row: row["_row"])
@@ -83,7 +83,7 @@ class Presented:
     @cached_property
     def rows(self) -> list[int]:
         """Numbers of the rows shown, in their order."""
-        return self.view.rows(self.answer.to_arrow())
+        return self.view.rows(self.answer.to_dict(), len(self.answer.keys))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -109,18 +109,16 @@ class Presented:
 
     def to_dict(self, level: float | None = None) -> dict[str, list[Any]]:
         """Return plain columns; with a `level`, interval ends beside each value."""
-        found: dict[str, list[Any]] = self.to_arrow(level).to_pydict()
-        return found
+        whole = self.answer.to_dict(level).items()
+        return {name: [values[i] for i in self.rows] for name, values in whole}
 
     def to_pandas(self, level: float | None = None) -> Any:
         """Return a pandas frame."""
-        return self.to_arrow(level).to_pandas()
+        return framed("pandas", self, level)
 
     def to_polars(self, level: float | None = None) -> Any:
         """Return a Polars frame."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow(level))
+        return framed("polars", self, level)
 
     def to_json(self) -> str:
         """Return the whole stored release as JSON text."""
@@ -140,7 +138,7 @@ class Presented:
         return plots.release(self, name, level=level, axes=axes)
 
     def __repr__(self) -> str:
-        return str(self.to_pandas(0.95))
+        return text_table(self.to_dict(0.95))
 
     def _repr_html_(self) -> str:
         return html_table(self.to_dict(0.95), self.receipt)

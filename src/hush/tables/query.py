@@ -205,6 +205,7 @@ class Query:
             + (f", in at most {data.groups} groups." if data.groups else "."),
             self.groups.words(),
             *(f"{part.name}: {part.words()}" for part in self.parts),
+            *(each.note for each in self.readings if each.note),
             *(str(ibis.to_sql(each)) for each in self.relations()),
         ]
         return "\n".join(lines)

@@ -17,6 +17,7 @@ from hush.tables import cells, expression
 from hush.tables.aggregate import Aggregate, Ends, Estimate, Released, bounded, limits
 from hush.tables.bounding import UNIT
 from hush.tables.cells import Axis
+from hush.tables.columns import Columns
 from hush.tables.part import Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.reading import Fetched, Reading, View
 
@@ -43,8 +44,8 @@ class Cut(Reading):
         nothing = ibis.null("int64")
         return ibis.ifelse(value.notnull(), self.axis.cell(value), nothing)
 
-    def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
-        """Return the fetched table: which groups are wanted is known later."""
+    def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
+        """Return the fetched columns: which groups are wanted is known later."""
         return rows, by
 
 

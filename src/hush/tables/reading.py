@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import ibis
 import ibis.expr.types as ir
@@ -17,6 +17,7 @@ import ibis.expr.types as ir
 from hush.tables import bounding, engine, expression
 from hush.tables.bounding import Grid, Moment
 from hush.tables.caps import Caps, Field, capped
+from hush.tables.columns import Columns, objects
 
 Key = tuple[Any, ...]
 
@@ -83,17 +84,13 @@ class View:
         found = kept.group_by(*by, "_code").agg(_n=kept["_w"].sum().cast("int64"))
         return found.mutate(_cell=found["_code"] - 1).drop("_code")
 
-    def named(self, rows: Any) -> Any:
+    def named(self, rows: Columns) -> Columns:
         """Return fetched rows with the columns of their keys."""
         if "_g" not in rows.column_names or self.keys is None:
             return rows
-        import pyarrow
-
-        places = rows["_g"].to_pylist()
         for i, name in enumerate(self.by):
-            values = [key[i] for key in self.keys]
-            column = pyarrow.array(values).take(pyarrow.array(places, pyarrow.int64()))
-            rows = rows.append_column(name, column)
+            values = objects(key[i] for key in self.keys)
+            rows = rows.with_column(name, values[rows["_g"]])
         return rows
 
 
@@ -132,13 +129,20 @@ def is_key(table: ir.Table, by: tuple[str, ...], key: Key) -> Any:
 class Reading(ABC):
     """One relation that an engine computes, and how its rows are read."""
 
+    note: ClassVar[str] = ""  # what is done to its rows in this process, if much
+
     @abstractmethod
     def relation(self, view: View) -> ir.Table:
         """Return the engine's expression."""
 
     @abstractmethod
-    def collect(self, rows: Any, by: tuple[str, ...]) -> Any:
-        """Return the fetched Arrow table in the form that parts read."""
+    def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
+        """Return the fetched columns in the form that parts read."""
+
+    def fetch(self, relation: ir.Table, view: View) -> Columns:
+        """Run the engine's expression, and return its columns."""
+        del view
+        return engine.fetch(relation)
 
     @property
     def answers(self) -> "tuple[Reading, ...]":
@@ -234,10 +238,10 @@ class Sums(Reading):
         return bounding.sums(table, by, moments)
 
     def collect(
-        self, rows: Any, by: tuple[str, ...]
+        self, rows: Columns, by: tuple[str, ...]
     ) -> Mapping[Key, Mapping[str, Any]]:
         """Return the sums by group."""
-        return {tuple(row[name] for name in by): row for row in rows.to_pylist()}
+        return dict(zip(rows.tuples(by), rows.to_pylist(), strict=True))
 
 
 @final
@@ -265,7 +269,7 @@ class Fetched:
                 relation = self._built.get(asked)
                 if relation is None:
                     relation = asked.relation(self._view)
-                rows = self._view.named(engine.fetch(relation))
+                rows = self._view.named(asked.fetch(relation, self._view))
                 for each in asked.answers:
                     self._known[each] = each.collect(rows, self._view.by)
             return self._known[reading]

@@ -200,16 +200,17 @@ def _view(
     for each in order.expressions if order is not None else []:
         only(each, "this desc nulls_first")
         by.append((_released(root, each.this, scope), bool(each.args.get("desc"))))
+    types = {name: str(data.table[name].type()) for name in groups}
+    types |= {name: _type(each) for name, each in outputs.items()}
     view = View(
         None if having is None else _released(root, having.this, scope),
         tuple(by),
         None if limit is None else whole_constant(limit.expression, "LIMIT"),
         0 if offset is None else whole_constant(offset.expression, "OFFSET"),
+        tuple(types.items()),
     )
     if (view.limit or 0) < 0 or view.offset < 0:
         raise Unsupported("LIMIT and OFFSET must not be negative.")
-    types = {name: str(data.table[name].type()) for name in groups}
-    view.check(types | {name: _type(each) for name, each in outputs.items()})
     return view
 
 

@@ -19,13 +19,17 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables import files, names
+from hush.tables import embedded, files, memory, names
 from hush.tables.engine import guarded
+from hush.tables.extra import package
 
 _VIEWS = itertools.count()
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
 _MADE_UP = re.compile(r"t\d+", re.IGNORECASE)
+
+# Through which extra an engine gets what Ibis needs to fetch from it.
+_EXTRAS = {"polars": "polars", "pyspark": "spark", "postgres": "postgres"}
 
 
 @final
@@ -78,20 +82,33 @@ def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Sou
     if types:
         raise InvalidArgument("types= is for CSV and JSON files; this has its own.")
     if isinstance(given, ir.Table):
+        _fetchable(given.get_backend().name)
         return Source(given, name or _named(given), "ibis")
-    package = type(given).__module__.split(".")[0]
-    if package == "pyspark" and hasattr(given, "createOrReplaceTempView"):
-        return _spark(given, name or "data")
-    if package == "polars" and hasattr(given, "collect"):
+    called = name or "data"
+    if isinstance(given, Mapping):
+        return _columns(given, called)
+    made_by = type(given).__module__.split(".")[0]
+    if made_by == "pyspark" and hasattr(given, "createOrReplaceTempView"):
+        return _spark(given, called)
+    if made_by == "polars" and hasattr(given, "collect"):
+        _fetchable("polars")
         connection = ibis.polars.connect()
-        called = name or "data"
         return Source(connection.create_table(called, given), called, "memory")
-    if package in ("pandas", "polars", "pyarrow"):
-        return _memory(given, name or "data")
+    if made_by in ("pandas", "polars", "pyarrow"):
+        extra = "arrow" if made_by == "pyarrow" else made_by
+        package("pyarrow", extra, f"a {type(given).__name__} of {made_by}")
+        return _memory(given, called)
     raise InvalidArgument(
-        f"source must be a path, a frame, a database address or an Ibis table; got a "
-        f"{type(given).__name__}."
+        "source must be a path, a frame, a mapping of columns, a database address or "
+        f"an Ibis table; got a {type(given).__name__}."
     )
+
+
+def _fetchable(engine: str) -> None:
+    """Refuse an engine now if nothing could be fetched from it later, when paid."""
+    if engine != "duckdb":
+        for each in ("pyarrow", "pyarrow_hotfix"):
+            package(each, _EXTRAS.get(engine, "arrow"), f"a table on {engine}")
 
 
 def _named(table: ir.Table) -> str:
@@ -120,15 +137,22 @@ def _stem(path: str) -> str:
     return stem if stem.isidentifier() else "data"
 
 
+def _columns(given: Mapping[Any, Any], name: str) -> Source:
+    """Copy plain columns into an embedded DuckDB."""
+    failed = InvalidArgument("the columns hold values that no engine has.")
+    made = guarded(lambda: memory.table(given, name), lambda: failed)
+    return Source(made, name, "memory")
+
+
 def _memory(frame: Any, name: str) -> Source:
     """Show a frame to an embedded DuckDB without copying it."""
     connection = ibis.duckdb.connect()
 
     def shown() -> ir.Table:
-        import pyarrow
-
         table = frame
         if type(frame).__module__.startswith("pandas"):
+            import pyarrow
+
             table = pyarrow.Table.from_pandas(frame, preserve_index=False)
         elif type(frame).__module__.startswith("polars"):
             table = frame.to_arrow()
@@ -136,7 +160,7 @@ def _memory(frame: Any, name: str) -> Source:
         names.check(n for n in table.schema.names if not n.startswith("_"))
         connection.con.register(name, table)
         files.lock(connection)
-        return connection.table(name)
+        return embedded.table(connection, name)
 
     failed = InvalidArgument(
         f"the {type(frame).__name__} cannot be read as a table: a column may hold "
@@ -146,6 +170,7 @@ def _memory(frame: Any, name: str) -> Source:
 
 
 def _spark(frame: Any, name: str) -> Source:
+    _fetchable("pyspark")
     view = f"hush_{next(_VIEWS)}_{name}"
     frame.createOrReplaceTempView(view)
     connection = ibis.pyspark.connect(frame.sparkSession)
@@ -164,9 +189,12 @@ def _duckdb(address: str, name: str | None) -> Source:
     real = Path(path).resolve()
 
     def opened() -> ir.Table:
-        connection = ibis.duckdb.connect(str(real), read_only=True)
+        # Attached, not connected to: connections to one file share their settings, so
+        # that a second could not be shut off.
+        connection = ibis.duckdb.connect()
+        connection.raw_sql(f"ATTACH {files.quoted(str(real))} AS file (READ_ONLY)")
         files.lock(connection)
-        return connection.table(table, database=schema or None)
+        return embedded.table(connection, table, ("file", schema or "main"))
 
     failed = InvalidArgument(
         f"source {address!r} cannot be read, or has no such table."
@@ -176,6 +204,8 @@ def _duckdb(address: str, name: str | None) -> Source:
 
 def _postgres(address: str, name: str | None) -> Source:
     """Open "postgresql://host/database/schema.table", for reading only."""
+    _fetchable("postgres")
+    package("psycopg", "postgres", "a table on PostgreSQL")
     parts = urlsplit(address)
     database, _, last = parts.path.rpartition("/")
     schema, _, table = last.rpartition(".")

@@ -17,6 +17,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.tables import expression
 from hush.tables.aggregate import Aggregate, Estimate, Released
 from hush.tables.bounding import UNIT
+from hush.tables.columns import Columns
 from hush.tables.expression import Kind
 from hush.tables.part import Additive, Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.reading import Fetched, Reading, View
@@ -86,13 +87,13 @@ class Tally(Reading):
         return ibis.cases(*pairs, else_=ibis.null("int64"))
 
     def collect(
-        self, rows: Any, by: tuple[str, ...]
+        self, rows: Columns, by: tuple[str, ...]
     ) -> Mapping[Key, Mapping[int, int]]:
         """Return weights by group and cell."""
         found: dict[Key, dict[int, int]] = {}
-        for row in rows.to_pylist():
-            group = found.setdefault(tuple(row[name] for name in by), {})
-            group[int(row["_cell"])] = int(row["_n"])
+        numbers = rows.tuples(("_cell", "_n"))
+        for key, (cell, weight) in zip(rows.tuples(by), numbers, strict=True):
+            found.setdefault(key, {})[cell] = weight
         return found
 
 

@@ -52,12 +52,10 @@ def test_training_is_not_convicted():
 
 
 def test_a_quarter_of_the_noise_is_convicted(monkeypatch):
-    honest = draws.steps
+    def weak(deviation, room, source):
+        return draws.steps(deviation, room.shape, source) // 4
 
-    def weak(deviation, size, source):
-        return honest(deviation, size, source) // 4
-
-    monkeypatch.setattr(draws, "steps", weak)
+    monkeypatch.setattr(draws, "codes", weak)
     assert audited().violated
 
 

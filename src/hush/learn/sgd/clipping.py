@@ -36,6 +36,21 @@ def _squares(values: jax.Array) -> jax.Array:
     return jnp.sum(first, axis=1)
 
 
+def _mended(rows: jax.Array, kept: jax.Array) -> jax.Array:
+    """Return finite rows: where any is not, those that are not kept become zero.
+
+    All rows are nearly always finite. A loop that runs once or never spares the copy
+    that a plain `where` would make; one product follows, so that its order is the same.
+    """
+    spoilt = ~jnp.all(jnp.isfinite(_squares(rows)))
+    found, _ = lax.while_loop(
+        lambda carried: carried[1],
+        lambda carried: (jnp.where(kept[:, None], carried[0], 0.0), jnp.bool_(0)),
+        (rows, spoilt),
+    )
+    return found
+
+
 @final
 @dataclass(frozen=True)
 class Product:
@@ -57,15 +72,18 @@ class Product:
 
     def sums(self, weights: jax.Array, kept: jax.Array, groups: int) -> jax.Array:
         """Return the weighted sums of each group, flat; 0·NaN never arises."""
-        a = jnp.where(kept[:, None], self.inputs, 0.0)
+        a = _mended(self.inputs, kept)
         g = jnp.where(kept[:, None], self.outputs, 0.0) * weights[:, None]
         left, right = (a, g) if self.rows_first else (g, a)
-        found = jnp.einsum(
-            "kmi,kmo->kio",
-            left.reshape(groups, -1, left.shape[1]),
-            right.reshape(groups, -1, right.shape[1]),
-            precision=_exact(),
-        )
+        if groups == 1:  # a product of matrices, faster than a batch of one
+            found = jnp.matmul(left.T, right, precision=_exact())
+        else:
+            found = jnp.einsum(
+                "kmi,kmo->kio",
+                left.reshape(groups, -1, left.shape[1]),
+                right.reshape(groups, -1, right.shape[1]),
+                precision=_exact(),
+            )
         return found.reshape(groups, -1)
 
 
@@ -83,7 +101,10 @@ class Formed:
     def sums(self, weights: jax.Array, kept: jax.Array, groups: int) -> jax.Array:
         """Return the weighted sums of each group, flat."""
         flat = self.gradients.reshape(weights.shape[0], -1)
-        flat = jnp.where(kept[:, None], flat, 0.0)
+        if flat.shape[1] <= slack.BLOCK:  # a bias shares this with its layer's product
+            scaled = jnp.where(kept[:, None], flat, 0.0) * weights[:, None]
+            return jnp.sum(scaled.reshape(groups, -1, flat.shape[1]), axis=1)
+        flat = _mended(flat, kept)
         return jnp.einsum(
             "km,kmi->ki",
             weights.reshape(groups, -1),
@@ -166,6 +187,7 @@ def lattice_sums(
     clip: float,
     groups: int,
     inverse: float,
+    wide: bool,
 ) -> list[whole.Whole]:
     """Return the clipped sum of each leaf in whole lattice steps, flat.
 
@@ -173,7 +195,7 @@ def lattice_sums(
     """
     parts = gradients(traced, leaves, rows)
     sums = group_sums(parts, valid, clip, groups)
-    return [whole.rounded(each, inverse) for each in sums]
+    return [whole.rounded(each, inverse, wide=wide) for each in sums]
 
 
 def longest(traced: Traced, leaves: Sequence[Any]) -> int:

@@ -1,18 +1,23 @@
-"""Exact lattice noise for many parameters at once."""
+"""Exact lattice noise for many parameters at once, coded on the host."""
 
+import math
 from fractions import Fraction
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise import SECURE, Source, discrete_gaussian
+from hush.noise import coded as coding
 
-Steps = NDArray[np.int32]
+_WIDEST = Fraction(1 << 22)  # wider noise has no codes
 
 
 def steps(
     deviation: Fraction, size: int | tuple[int, ...], source: Source = SECURE
-) -> Steps:
+) -> NDArray[np.int32]:
     """Return independent discrete Gaussian noise as 32-bit lattice steps.
 
     Guarantee: the exact law; a deviation is at most 2^25, so that more than 32 bits
@@ -20,3 +25,30 @@ def steps(
     """
     drawn = discrete_gaussian(deviation, size, source=source)
     return np.asarray(drawn).astype(np.int32)
+
+
+def room(size: tuple[int, int]) -> NDArray[np.uint32]:
+    """Return room for `codes`."""
+    return coding.room(math.prod(size)).reshape(size)
+
+
+def codes(deviation: Fraction, room: NDArray[np.uint32], source: Source) -> Any:
+    """Return the same noise for `decoded`: codes, or steps where there are no codes.
+
+    Codes lie in `room`.
+    """
+    if deviation >= _WIDEST:
+        return steps(deviation, room.shape, source)
+    return coding.coded(deviation).draw(room.ravel(), source).reshape(room.shape)
+
+
+def decoded(deviation: Fraction, noise: jax.Array) -> jax.Array:
+    """Return the steps that `codes` stand for, on the device that asks."""
+    if noise.dtype != jnp.uint32:
+        return noise
+    law = coding.coded(deviation)
+    table = jnp.asarray(law.table)
+    block = table.at[noise >> 16].get(mode="promise_in_bounds").astype(jnp.int32)
+    rest = ((noise & 0xFFFF) >> (16 - law.low)).astype(jnp.int32)
+    own = (noise - np.uint32(law.start)).astype(jnp.int32) - law.half
+    return jnp.where(noise < np.uint32(law.start), (block << law.low) | rest, own)

@@ -1,6 +1,7 @@
 """A program: loss, model and optimizer, compiled to run many private steps at once."""
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from hush.noise import Source, permutation
 Loss = Callable[[Any, Any], Any]
 _NOISE = 1 << 20  # noise numbers drawn at once, while the device is at work
 _AHEAD = 256  # steps of one compiled call, at most
+_WIDEST = 4096  # rows that are differentiated together on a device
+_WINDOWS = 1 << 23  # bytes of windows and kernels' gradients that are held at once
 _MEMORY = 9.0  # averages forget like t^-9: the last fifth of the run counts
 
 
@@ -67,6 +70,19 @@ class Program:
         return longest(self.traced, self.leaves)
 
     @cached_property
+    def widest(self) -> int:
+        """How many rows a pass may hold: fewer where their convolutions are large."""
+        each = 1
+        for tap in self.traced.taps:
+            if tap.kind == "convolution":
+                kernel = np.shape(self.leaves[tap.leaf])
+                out_axis = tap.params["dimension_numbers"].rhs_spec[0]
+                seen = math.prod(kernel) // kernel[out_axis]
+                places = math.prod(tap.shape) // kernel[out_axis]
+                each += 4 * (places * seen + math.prod(kernel))
+        return max(1, min(_WIDEST, _WINDOWS // each)) * max(len(self.devices), 1)
+
+    @cached_property
     def fingerprint(self) -> str:
         """A name for loss, model and optimizer, the same in every process."""
         text = re.sub(r"0x[0-9a-f]+", "", str(self.traced.jaxpr))
@@ -79,8 +95,9 @@ class Program:
     def start(self) -> State:
         """Return the state before the first step."""
         params = jax.tree.map(jnp.array, self.params)
+        average = jax.tree.map(jnp.array, self.params)
         zero = jnp.zeros((), jnp.int32)
-        return State(params, self.optimizer.init(params), params, zero)
+        return State(params, self.optimizer.init(params), average, zero)
 
     @cached_property
     def _mesh(self) -> Mesh | None:
@@ -91,7 +108,7 @@ class Program:
     def placed(self, tree: Any) -> Any:
         """Return arrays on the devices of this program, whole on each of them."""
         if self._mesh is None:
-            return jax.tree.map(jnp.asarray, tree)
+            return jax.device_put(tree)
         everywhere = NamedSharding(self._mesh, PartitionSpec())
         return jax.device_put(tree, everywhere)
 
@@ -111,6 +128,7 @@ class Program:
             clip=float(plan.clip),
             groups=plan.groups,
             inverse=float(1 / plan.grid.step),
+            wide=plan.wide,
         )
 
     def noisy(
@@ -123,40 +141,46 @@ class Program:
         noise: Any,
     ) -> Any:
         """Return the noisy mean gradient of one batch: its sum over `plan.batch`."""
-        leaves, tree = jax.tree.flatten(params)
-        sizes = [int(np.size(leaf)) for leaf in leaves]
+        leaves = jax.tree.leaves(params)
         if slots.shape[0] == 1:
             total = self.sum(plan, leaves, data, slots[0])
         else:
 
             def more(i: Any, found: list[whole.Whole]) -> list[whole.Whole]:
-                fresh = self.sum(plan, leaves, data, slots[i])
-                return [whole.add(a, b) for a, b in zip(found, fresh, strict=True)]
+                return self._more(plan, params, data, slots[i], found)
 
-            empty = [whole.zeros(size) for size in sizes]
-            total = lax.fori_loop(0, passes, more, empty)
+            total = lax.fori_loop(0, passes, more, self._empty(plan))
+        return self._noised(plan, params, total, noise)
+
+    def _empty(self, plan: Training) -> list[whole.Whole]:
+        return [whole.zeros(int(np.size(x)), wide=plan.wide) for x in self.leaves]
+
+    def _more(
+        self,
+        plan: Training,
+        params: Any,
+        data: Any,
+        slots: Any,
+        found: list[whole.Whole],
+    ) -> list[whole.Whole]:
+        fresh = self.sum(plan, jax.tree.leaves(params), data, slots)
+        return [whole.add(a, b) for a, b in zip(found, fresh, strict=True)]
+
+    def _noised(
+        self, plan: Training, params: Any, total: list[whole.Whole], noise: Any
+    ) -> Any:
         unit = float(plan.grid.step) * float(plan.clip) / plan.batch
-        ends = np.cumsum(sizes)
-        found = [
-            whole.floats(whole.add_steps(each, noise[end - size : end]), unit)
-            .reshape(jnp.shape(leaf))
-            .astype(jnp.result_type(leaf))
-            for each, leaf, size, end in zip(total, leaves, sizes, ends, strict=True)
+        drawn = draws.decoded(plan.deviation, noise)
+        noisy = [
+            whole.floats(whole.add_steps(each, steps), unit)
+            for each, steps in zip(total, _cut(drawn, params), strict=True)
         ]
-        return jax.tree.unflatten(tree, found)
+        return _like(params, noisy)
 
     @staticmethod
     def shaped(flat: Any, params: Any) -> Any:
         """Return a flat vector in the shape of the parameters."""
-        leaves, tree = jax.tree.flatten(params)
-        ends = np.cumsum([int(np.size(leaf)) for leaf in leaves])
-        pieces = [
-            flat[end - int(np.size(leaf)) : end]
-            .reshape(jnp.shape(leaf))
-            .astype(jnp.result_type(leaf))
-            for leaf, end in zip(leaves, ends, strict=True)
-        ]
-        return jax.tree.unflatten(tree, pieces)
+        return _like(params, _cut(flat, params))
 
     def _advance(self, state: State, gradient: Any) -> State:
         updates, memory = self.optimizer.update(gradient, state.memory, state.params)
@@ -172,7 +196,7 @@ class Program:
 
     @cached_property
     def _compiled(self) -> Any:
-        @partial(jax.jit, static_argnums=0)
+        @partial(jax.jit, static_argnums=0, donate_argnums=1)
         def several(
             plan: Training,
             state: State,
@@ -181,7 +205,7 @@ class Program:
             passes: Any,
             noise: Any,
             count: Any,
-        ) -> State:
+        ) -> tuple[State, Any]:
             def one(i: Any, state: State) -> State:
                 gradient = self.noisy(
                     plan, state.params, data, slots[i], passes[i], noise[i]
@@ -189,22 +213,30 @@ class Program:
                 return self._advance(state, gradient)
 
             found: State = lax.fori_loop(0, count, one, state)
-            return found
+            return found, found.step + 0
 
         return several
 
     @cached_property
     def _convolves(self) -> bool:
-        """XLA runs convolutions inside loops many times slower than outside."""
+        """XLA runs convolutions inside loops slower than outside."""
         return "conv_general_dilated" in str(self.traced.jaxpr)
 
     @cached_property
-    def _single(self) -> Any:
-        @partial(jax.jit, static_argnums=0)
-        def single(plan: Training, state: State, *given: Any) -> State:
-            return self._advance(state, self.noisy(plan, state.params, *given))
+    def _pass(self) -> Any:
+        return jax.jit(self._more, static_argnums=0, donate_argnums=4)
 
-        return single
+    @cached_property
+    def _finish(self) -> Any:
+        @partial(jax.jit, static_argnums=0, donate_argnums=1)
+        def finish(
+            plan: Training, state: State, total: Any, noise: Any
+        ) -> tuple[State, Any]:
+            gradient = self._noised(plan, state.params, total, noise)
+            found = self._advance(state, gradient)
+            return found, found.step + 0
+
+        return finish
 
     @cached_property
     def gradient(self) -> Any:
@@ -220,29 +252,80 @@ class Program:
     def advance(
         self, plan: Training, state: State, rows: Sequence[Any], source: Source
     ) -> Iterator[State]:
-        """Yield the state after every few steps; batches and noise are drawn ahead."""
+        """Yield the state after every few steps; batches and noise are drawn ahead.
+
+        A state is gone once the next one is asked for: its memory is used again.
+        """
         ahead = self.ahead(plan)
         order = permutation(plan.records, source=source).astype(np.int32)
         order[order >= rows[0].shape[0]] = -1  # nobody is there
         data = self.placed(list(rows))
-        state = self.placed(state)
+        state = self.placed(jax.tree.map(jnp.array, state))
         done = int(state.step)
         small = plan.batch == plan.records or plan.sampling == "fixed-size"
         least = -(-plan.batch // plan.rows) + (0 if small else 1)
+        run = self._stepwise if self._convolves else self._together
+        rooms = [draws.room((ahead, self.dimension)) for _ in range(2)]
+        read: list[Any] = [0, 0]  # something that is ready once a room has been read
         while done < plan.steps:
             count = min(ahead, plan.steps - done)
             slots, passes = _slots(plan, order, count, ahead, least, source)
-            noise = np.zeros((ahead, self.dimension), np.int32)
-            noise[:count] = draws.steps(plan.deviation, (count, self.dimension), source)
-            if self._convolves:
-                for i in range(count):
-                    given = self.placed((slots[i, : passes[i]], passes[i], noise[i]))
-                    state = self._single(plan, state, data, *given)
-            else:
-                given = self.placed((slots, passes, noise, np.int32(count)))
-                state = self._compiled(plan, state, data, *given)
+            jax.block_until_ready(read[0])
+            noise = draws.codes(plan.deviation, rooms[0], source)
+            state, last = run(plan, state, data, slots, passes, noise, count)
+            rooms, read = rooms[::-1], [read[1], last]
             done += count
             yield state
+        jax.block_until_ready(read)
+
+    def _together(
+        self, plan: Training, state: State, data: Any, *given: Any
+    ) -> tuple[State, Any]:
+        """Make all steps in one call."""
+        *arrays, count = given
+        found: tuple[State, Any] = self._compiled(
+            plan, state, data, *self.placed((*arrays, np.int32(count)))
+        )
+        return found
+
+    def _stepwise(
+        self,
+        plan: Training,
+        state: State,
+        data: Any,
+        slots: Any,
+        passes: Any,
+        noise: Any,
+        count: int,
+    ) -> tuple[State, Any]:
+        """Make every pass and every step a call of its own."""
+        last = state.step
+        for i in range(count):
+            total = self.placed(self._empty(plan))
+            for each in slots[i, : passes[i]]:
+                place = self.placed(each)
+                total = self._pass(plan, state.params, data, place, total)
+            state, last = self._finish(plan, state, total, self.placed(noise[i]))
+        return state, last
+
+
+def _cut(flat: Any, params: Any) -> list[Any]:
+    """Return the pieces of a flat vector that belong to each parameter."""
+    sizes = [int(np.size(leaf)) for leaf in jax.tree.leaves(params)]
+    return [
+        flat[end - size : end]
+        for size, end in zip(sizes, np.cumsum(sizes), strict=True)
+    ]
+
+
+def _like(params: Any, pieces: Sequence[Any]) -> Any:
+    """Return flat pieces in the shapes and types of the parameters."""
+    leaves, tree = jax.tree.flatten(params)
+    found = [
+        piece.reshape(jnp.shape(leaf)).astype(jnp.result_type(leaf))
+        for piece, leaf in zip(pieces, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(tree, found)
 
 
 def _slots(

@@ -40,12 +40,15 @@ def distance(*, rows: int, longest: int, replaced: bool) -> Fraction:
 
     One row comes or goes, or is `replaced`; every other row is bit for bit the same.
 
-    Guarantee: each computed sum lies within γ(rows + 2)·rows·c of the real one, where
-    c bounds the norm of a row; the real sums are c apart, or 2c.
+    Guarantee: a sum of m products in any order is a binary tree. Every node errs by u
+    of what is below it, so a row errs by u·c per node above it, c the bound of its
+    norm. The depths of m leaves add up to m(m + 1)/2 at most, and products err by m·u.
+    The real sums are c apart, or 2c.
     """
     c = contribution(longest)
     moved = 2 * c if replaced else c
-    return moved + 2 * gamma(rows + 2) * rows * c
+    nodes = rows * (rows + 1) // 2 + rows
+    return moved + 2 * UNIT * (1 + gamma(rows + 2)) * nodes * c
 
 
 def root(number: int) -> int:

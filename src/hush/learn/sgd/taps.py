@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 
 from hush.errors import InvalidArgument
+from hush.learn.sgd.convolution import product
 
 Path = tuple[int, ...]
 _INLINED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr"}
@@ -193,13 +194,17 @@ def _evaluate(
         values = [read(var) for var in eqn.invars]
         inside = any(each[: len(here)] == here for each in wanted)
         inner = _inner(eqn) if inside else None
-        if inner is not None:
+        tap, zero = wanted.get(here, (None, None))
+        if tap is not None and tap.kind == "convolution":
+            image, kernel = values
+            found, seen[here] = product(image, kernel, tap.params)
+            found = [found + zero]
+        elif inner is not None:
             consts = eqn.params[_INLINED[eqn.primitive.name]].consts
             found = _evaluate(inner, consts, values, here, wanted, seen)
         else:
             found = _apply(eqn, values)
-        if here in wanted:
-            tap, zero = wanted[here]
+        if tap is not None and tap.kind == "product":
             seen[here] = values[tap.operand]
             found = [found[0] + zero]
         known.update(zip(eqn.outvars, found, strict=True))

@@ -96,6 +96,7 @@ def plan(
         "dimension": program.dimension,
         "longest": program.longest,
         "devices": max(len(devices), 1),
+        "widest": program.widest,
     }
     if std is None:
         std = defaults.noise(public, epsilon, delta)

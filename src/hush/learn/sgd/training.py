@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn, final
 
 from hush import checks
 from hush.errors import InvalidArgument, NoBound
-from hush.learn.sgd import slack
+from hush.learn.sgd import passes, slack
 from hush.mechanisms.gaussian import lattice_curve
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source
@@ -19,10 +19,11 @@ from hush.privacy.pure import Pure
 from hush.units import Neighbors
 
 SAMPLINGS = ("poisson", "fixed-size")
-GROUP = 128  # rows that are added in floats; their rounding costs 0.2 % of the clip
-_WIDEST = 4096  # rows that are differentiated together
+GROUP = 256  # rows that are added in floats; their rounding costs 0.4 % of the clip
+_SUMS = 1 << 18  # numbers of all groups' sums that are held at once, on each device
+_LOST = 2.0**-9  # what 32 bits may cost, in clips
 _COARSE, _FINE = 21, 24  # bits of the noise; 64 widths of it fit 32 bits
-_SUM = 30  # a group's sum is at most 2^30 lattice steps
+_SUM = 31  # a group's sum is below 2^31 lattice steps, with 1 % to spare
 
 
 @final
@@ -32,7 +33,8 @@ class Training(Mechanism):
 
     `std` is the noise in clips; `records` bounds the number of rows and is public;
     `batch` is the expected size of a Poisson batch or the exact size of a fixed one;
-    `dimension` counts the parameters and `longest` the squares added up in a norm.
+    `dimension` counts the parameters and `longest` the squares added up in a norm;
+    `widest` is how many rows a pass may hold, for the sake of memory.
 
     Guarantee: a Poisson batch is charged for one row added or removed, a fixed-size
     one for one row replaced; both as what they are, over all `steps`, float rounding,
@@ -56,6 +58,7 @@ class Training(Mechanism):
     dimension: int = 1
     longest: int = 64
     devices: int = 1
+    widest: int = 4096
     model: str = ""
 
     def __post_init__(self) -> None:
@@ -67,6 +70,7 @@ class Training(Mechanism):
         checks.whole("dimension", self.dimension, at_least=1)
         checks.whole("longest", self.longest, at_least=1, at_most=1 << 20)
         checks.whole("devices", self.devices, at_least=1)
+        checks.whole("widest", self.widest, at_least=1)
         if self.sampling not in SAMPLINGS:
             raise InvalidArgument(
                 f"sampling must be 'poisson' or 'fixed-size'; got {self.sampling!r}. "
@@ -87,24 +91,26 @@ class Training(Mechanism):
         return Fraction(self.batch, self.records)
 
     @cached_property
-    def _typical(self) -> int:
-        """How many slots nearly every batch fits into, or into a few passes of."""
+    def _shape(self) -> tuple[int, int]:
+        """Groups and rows of a group in one pass: the cheapest for a usual batch."""
+        most = self.devices * max(1, _SUMS // self.dimension)
         spread = 0.0
         if self.sampling == "poisson":
-            spread = 3 * math.sqrt(self.batch * (1 - float(self.rate)))
-        total = math.ceil(self.batch + spread)
-        return -(-total // -(-total // _WIDEST))
+            spread = math.sqrt(self.batch * (1 - float(self.rate)))
+        wide = max(min(most * GROUP, self.widest), self.devices)
+        rows = passes.cheapest(self.batch, spread, wide)
+        groups = -(-rows // (self.devices * GROUP)) * self.devices
+        return groups, -(-rows // groups)
 
-    @cached_property
+    @property
     def groups(self) -> int:
         """How many groups of rows one pass adds up, a multiple of the devices."""
-        each = -(-self._typical // GROUP)
-        return -(-each // self.devices) * self.devices
+        return self._shape[0]
 
-    @cached_property
+    @property
     def group(self) -> int:
         """How many rows are added in floats; groups are added exactly."""
-        return -(-self._typical // self.groups)
+        return self._shape[1]
 
     @property
     def rows(self) -> int:
@@ -112,13 +118,32 @@ class Training(Mechanism):
         return self.groups * self.group
 
     @cached_property
-    def grid(self) -> Lattice:
-        """The public lattice of sums and noise, in clips."""
+    def _narrow(self) -> int:
+        """The finest lattice on which sums and noise of a batch fit 32 bits."""
+        most = min(self.records, self.batch + 12 * math.isqrt(self.batch) + 64)
+        total = most * slack.contribution(self.longest) + 64 * Fraction(self.std)
+        return math.ceil(math.log2(total)) - 31
+
+    @property
+    def wide(self) -> bool:
+        """Whether sums need 48 bits, since 32 bits would round them too coarsely."""
+        lost = 2.0**self._narrow * math.sqrt(self.dimension)
+        return self._narrow > self._fine and lost > _LOST
+
+    @cached_property
+    def _fine(self) -> int:
+        """The exponent of the lattice that noise and groups alone would choose."""
         # Coarse noise is drawn faster; rounding d numbers to it must stay negligible.
         rough = self.std * math.sqrt(self.dimension) * 2.0**-_COARSE > 2.0**-10
         noise = Lattice.under(self.std, bits=_FINE if rough else _COARSE).exponent
-        total = math.ceil(math.log2(self.group * slack.contribution(self.longest)))
-        return Lattice(max(noise, total - _SUM))
+        longest = self.group * slack.contribution(self.longest) * Fraction(101, 100)
+        total = math.ceil(math.log2(longest))
+        return max(noise, total - _SUM)
+
+    @cached_property
+    def grid(self) -> Lattice:
+        """The public lattice of sums and noise, in clips."""
+        return Lattice(self._fine if self.wide else max(self._fine, self._narrow))
 
     @cached_property
     def deviation(self) -> Fraction:

@@ -1,0 +1,88 @@
+"""Coded noise: decoded, it is the discrete Gaussian, ties and far draws included."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from goodness import FALSE_ALARM, fits
+from hush import law
+from hush.noise import Seeded
+from hush.noise.coded import Coded, coded, room
+
+WIDTHS = [Fraction(40), Fraction(777, 2), Fraction(2**21), Fraction(2**22 - 1)]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("std", WIDTHS, ids=str)
+def test_decoded_codes_are_discrete_gaussian(std):
+    """Fails wrongly with probability 1e-9; a law one part in fifty off is caught."""
+    found = coded(std).decoded(coded(std).draw(room(400_000), Seeded(5)))
+    assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) > FALSE_ALARM
+    assert fits(law.DiscreteGaussian(std * 51 / 50), found.astype(np.int64)) < (
+        FALSE_ALARM
+    )
+
+
+@pytest.mark.statistical
+def test_short_tests_fall_back_on_exact_arithmetic():
+    """With 4 bits of a test word nearly every test is a tie."""
+    narrow = Coded(Fraction(100), test=4)
+    found = narrow.decoded(narrow.draw(room(30_000), Seeded(6)))
+    assert fits(law.DiscreteGaussian(Fraction(100)), found.astype(np.int64)) > (
+        FALSE_ALARM
+    )
+
+
+@pytest.mark.statistical
+def test_open_buckets_that_keep_everything_are_caught(monkeypatch):
+    """The twin: without the test of open buckets the law is visibly too wide."""
+
+    def careless(self, which, rest, source):
+        return self._base.take(which) ^ rest, np.ones(which.size, bool)
+
+    std = Fraction(2**21)
+    sampler = Coded(std)
+    sampler._never = np.full_like(sampler._never, 1 << 20)
+    monkeypatch.setattr(Coded, "_tested", careless)
+    found = sampler.decoded(sampler.draw(room(2_000_000), Seeded(7)))
+    assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("std", WIDTHS, ids=str)
+def test_what_is_sure_is_so_in_exact_arithmetic(std):
+    """always and never enclose r(u) = (b + 1)/n and r(u) = b/n, by mpmath."""
+    from mpmath import mp, mpf
+
+    sampler = coded(std)
+    with mp.workdps(40):
+        for i in range(0, sampler._block.size, 97):
+            if not sampler._decided[i]:
+                continue
+            h = int(sampler._block[i])
+            start = (h << sampler.low) if h >= 0 else (~h << sampler.low) + 1
+            n, b = int(sampler._count[i]), int(sampler._rank[i])
+
+            def kept(u, start=start, n=n, b=b):
+                scaled = Fraction(u * (2 * start + u)) / (2 * std**2)
+                r = mp.exp(-mpf(scaled.numerator) / scaled.denominator)
+                return n * r - b
+
+            size = 1 << sampler.low
+            always, never = int(sampler._always[i]), int(sampler._never[i])
+            assert not always or kept(min(always, size) - 1) >= 1
+            assert never >= size or kept(never) <= 0
+
+
+def test_draws_without_a_code_come_as_plain_numbers(monkeypatch):
+    sampler = Coded(Fraction(2**21))
+    monkeypatch.setattr(Coded, "half", property(lambda _: 1 << 21))
+    found = sampler.draw(room(1000), Seeded(1))
+    assert found.dtype == np.int32
+    assert abs(found.std() / 2**21 - 1) < 0.2
+    assert abs(found).max() > 2**21
+
+
+def test_rooms_begin_on_a_cache_line():
+    assert room(10).ctypes.data % 64 == 0
+    assert coded(Fraction(100)).draw(room(0), Seeded(1)).size == 0

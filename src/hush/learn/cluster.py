@@ -163,7 +163,8 @@ def restarted(
     Directions are public. A cluster is split only if noise hides neither half.
     """
     centers, known = centers.copy(), known.copy()
-    aside = even(*centers.shape, after=step * len(centers))
+    count, columns = centers.shape
+    aside = even(count, columns, after=step * count)
     aside *= _ASIDE / np.abs(aside).max(axis=1, keepdims=True)
     for lost in known[:, 0].argsort():
         large = known[:, 0].argmax()

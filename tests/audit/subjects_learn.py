@@ -95,6 +95,21 @@ MODELS: dict[str, Any] = {
         lambda e: learn.SelectModel(e, **_TARGET),
         0.01,
     ),
+    "bayes": (
+        ("GaussianNB", "ClassMoments", "GroupSums"),
+        lambda e: learn.GaussianNB(e, **_BOX),
+        0.1,
+    ),
+    "components": (
+        ("PCA", "Scatter"),
+        lambda e: learn.PCA(e, norm=1.0),
+        0.1,
+    ),
+    "clusters": (
+        ("KMeans", "Lloyd"),
+        lambda e: learn.KMeans(1, epsilon=e, max_iter=1, **_BOX),
+        0.1,
+    ),
     "blocks": (
         ("SubsampleAggregate", "BlockMean"),
         lambda e: learn.SubsampleAggregate(
@@ -105,8 +120,11 @@ MODELS: dict[str, Any] = {
 }
 
 # Neighbors where one row moves the answer more than the usual pair does.
+_ROWS = tuple(each[0] for each in pair())  # without targets
 _HALVES = np.array([0.63, 0.63, 0.63, 0.37, 0.37, 0.37])
 PAIRS: dict[str, Any] = {
+    "components": _ROWS,
+    "clusters": _ROWS,
     "blocks": (
         (np.zeros((_SIZE, 1)), np.array([0, 0, 0, 1, 1, 1])),
         (np.zeros((_SIZE, 1)), np.array([0, 0, 1, 1, 1, 1])),

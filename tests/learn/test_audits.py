@@ -8,7 +8,10 @@ from sklearn.base import clone
 
 from hush.audit import Verdict, assert_private, audit
 from hush.learn import (
+    PCA,
+    GaussianNB,
     HuberSVM,
+    KMeans,
     LinearRegression,
     LogisticRegression,
     PoissonRegression,
@@ -53,6 +56,11 @@ MODELS = {
     "quantile": QuantileRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
     "one against the rest": LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1, 2)),
     "subset": SelectModel(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
+    "bayes": GaussianNB(1.0, bounds=(-1, 1)),
+    "bayes, gaussian": GaussianNB(1.0, bounds=(-1, 1), delta=1e-5),
+    "components, ball": PCA(1.0, norm=1.0),
+    "components, box": PCA(1.0, bounds=(-1, 1)),
+    "clusters": KMeans(2, epsilon=1.0, bounds=(-1, 1), max_iter=2),
     "blocks": SubsampleAggregate(mean, bounds=(0, 1), blocks=5),
 }
 
@@ -72,6 +80,8 @@ def pair(size=6, scale=1.0):
 def test_no_learner_is_convicted(name):
     mechanism = MODELS[name].plan(6, 1)
     data, neighbor = pair(scale=100.0 if "long" in name else 1.0)
+    if isinstance(MODELS[name], (PCA, KMeans)):
+        data, neighbor = data[0], neighbor[0]  # rows alone
     found = audit(
         mechanism,
         data,

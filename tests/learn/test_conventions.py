@@ -7,7 +7,10 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from hush.learn import (
+    PCA,
+    GaussianNB,
     HuberSVM,
+    KMeans,
     LinearRegression,
     LogisticRegression,
     PoissonRegression,
@@ -24,6 +27,9 @@ MODELS = {
     "kng": LinearRegression(10.0, **LINES, method="kng"),
     "poisson": PoissonRegression(10.0, bounds=(-50, 50), top=50),
     "select": SelectModel(10.0, **LINES),
+    "bayes": GaussianNB(10.0, bounds=(-50, 50)),
+    "components": PCA(10.0, bounds=(-50, 50)),
+    "clusters": KMeans(2, epsilon=10.0, bounds=(-50, 50)),
 }
 SILENT = "an error would tell that somebody has such a value; it counts as a zero row"
 NOISE = "the answer is noisy, so it is neither repeatable nor close on fifty rows"
@@ -47,13 +53,22 @@ SELECTORS = {
     "check_transformer_general": NOISE,
     "check_transformer_data_not_an_array": NOISE,
     "check_transformer_preserve_dtypes": NOISE,
+    "check_pipeline_consistency": NOISE,
 }
+CLUSTERERS = SELECTORS | {"check_clustering": "labels of the training rows are private"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_estimators_follow_the_conventions(name):
-    kinds = {"logistic": CLASSIFIERS, "svm": CLASSIFIERS, "select": SELECTORS}
+    kinds = {
+        "logistic": CLASSIFIERS,
+        "svm": CLASSIFIERS,
+        "bayes": CLASSIFIERS,
+        "select": SELECTORS,
+        "components": SELECTORS,
+        "clusters": CLUSTERERS,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn's own, of odd shapes
         found = check_estimator(

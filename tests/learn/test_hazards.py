@@ -9,7 +9,10 @@ from sklearn.base import clone
 
 from hush.errors import InvalidArgument
 from hush.learn import (
+    PCA,
+    GaussianNB,
     HuberSVM,
+    KMeans,
     LinearRegression,
     LogisticRegression,
     PoissonRegression,
@@ -34,6 +37,9 @@ MODELS = {
     "poisson": PoissonRegression(1.0, **BOX, top=2),
     "quantile": QuantileRegression(1.0, **LINES),
     "select": SelectModel(1.0, **LINES),
+    "bayes": GaussianNB(1.0, **BOX),
+    "components": PCA(1.0, **BOX),
+    "clusters": KMeans(2, epsilon=1.0, **BOX),
     "blocks": SubsampleAggregate(lambda _, y: y.mean(), bounds=(0, 1), blocks=5),
 }
 every = pytest.mark.parametrize("name", MODELS)
@@ -45,7 +51,7 @@ def data(n=40):
 
 
 def answers(model):
-    names = ("theta_", "support_", "value_")
+    names = ("theta_", "support_", "value_", "components_", "cluster_centers_")
     return [np.asarray(getattr(model, n), float) for n in names if hasattr(model, n)]
 
 

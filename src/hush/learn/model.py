@@ -20,8 +20,8 @@ from hush.noise import SECURE, Source
 Floats = NDArray[np.float64]
 
 
-class Model(ABC, BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn estimator whose `fit` is one private release."""
+class Learner(ABC, BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator that learns by one private release."""
 
     @abstractmethod
     def plan(self, size: int, columns: int) -> Any:
@@ -31,50 +31,24 @@ class Model(ABC, BaseEstimator):  # type: ignore[misc]
     def _keep(self, released: Any) -> None:
         """Set the fitted attributes from the released values alone."""
 
-    def fit(
-        self,
-        X: Any,  # noqa: N803 (scikit-learn's name)
-        y: Any,
-        *,
-        ledger: Any = None,
-        key: str | None = None,
-        source: Source = SECURE,
+    def _learn(
+        self, features: Any, value: Any, ledger: Any, key: str | None, source: Source
     ) -> Self:
-        """Learn from rows X and targets y, charging `ledger` first if there is one.
-
-        The number of rows is public and one row belongs to one person. Without a ledger
-        nobody counts: `curve_` says what this fit has cost.
-        """
-        size, columns = shape(X)
-        if y is None:
-            raise InvalidArgument(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None."
-            )
-        given = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-        if tuple(given) == (size, 1):
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected: y.ravel().",
-                DataConversionWarning,
-                stacklevel=2,
-            )
-        elif tuple(given) != (size,):
-            raise InvalidArgument(
-                f"y must hold one target per row ({size}); got shape {tuple(given)}."
-            )
+        """Plan from the public shape, charge, run on `value` and keep what it says."""
+        size, columns = shape(features)
         mechanism = self.plan(size, columns)
         if ledger is None:
             self.release_ = None
-            released = mechanism.run((X, y), source=source)
+            released = mechanism.run(value, source=source)
         else:
-            release = ledger.release(mechanism, None, (X, y), key, source)
+            release = ledger.release(mechanism, None, value, key, source)
             self.release_ = release
             released = release.values
         self.mechanism_ = mechanism
         self.curve_ = mechanism.curve()
         self.error_ = mechanism.error
         self.seeded_ = bool(source.seeded)
-        self._check_feature_names(X, reset=True)
+        self._check_feature_names(features, reset=True)
         self.n_features_in_ = columns
         self._keep(released)
         return self
@@ -96,6 +70,63 @@ class Model(ABC, BaseEstimator):  # type: ignore[misc]
         from sklearn.utils.validation import _check_feature_names
 
         _check_feature_names(self, features, reset=reset)
+
+
+class Model(Learner):
+    """A learner from rows and their targets."""
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803 (scikit-learn's name)
+        y: Any,
+        *,
+        ledger: Any = None,
+        key: str | None = None,
+        source: Source = SECURE,
+    ) -> Self:
+        """Learn from rows X and targets y, charging `ledger` first if there is one.
+
+        The number of rows is public and one row belongs to one person. Without a ledger
+        nobody counts: `curve_` says what this fit has cost.
+        """
+        size, _ = shape(X)
+        if y is None:
+            raise InvalidArgument(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None."
+            )
+        given = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+        if tuple(given) == (size, 1):
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected: y.ravel().",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+        elif tuple(given) != (size,):
+            raise InvalidArgument(
+                f"y must hold one target per row ({size}); got shape {tuple(given)}."
+            )
+        return self._learn(X, (X, y), ledger, key, source)
+
+
+class Unlabelled(Learner):
+    """A learner from rows alone."""
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803 (scikit-learn's name)
+        y: Any = None,
+        *,
+        ledger: Any = None,
+        key: str | None = None,
+        source: Source = SECURE,
+    ) -> Self:
+        """Learn from rows X, charging `ledger` first if there is one; y is not read.
+
+        The number of rows is public and one row belongs to one person. Without a ledger
+        nobody counts: `curve_` says what this fit has cost.
+        """
+        return self._learn(X, X, ledger, key, source)
 
 
 class LinearModel(Model):

@@ -116,7 +116,8 @@ class Ball(Rows):
     intercept: bool = True
 
     def __post_init__(self) -> None:
-        checks.real("norm", self.norm, above=0)
+        # Below, products with the norm would lose digits and rows get longer.
+        checks.real("norm", self.norm, above=1e-300)
 
     @property
     def noise_norm(self) -> float:

@@ -47,10 +47,18 @@ class Classes(Targets):
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return -1 and 1; a label that is no class leaves its row without target."""
-        labels = np.asarray(values).reshape(-1)
-        found = np.array([self._is(name, labels) for name in self.names])
+        found = self._found(values)
         known = np.asarray(found.any(axis=0))
         return np.where(found[self.positive], 1.0, -1.0), ~known
+
+    def places(self, values: Any) -> NDArray[np.intp]:
+        """Return which of `names` each label is; -1 for one that is no class."""
+        found = self._found(values)
+        return np.where(found.any(axis=0), found.argmax(axis=0), -1)
+
+    def _found(self, values: Any) -> NDArray[np.bool_]:
+        labels = np.asarray(values).reshape(-1)
+        return np.array([self._is(name, labels) for name in self.names])
 
     def _is(self, name: Any, labels: Any) -> NDArray[np.bool_]:
         if labels.dtype.kind in "biuf" and not isinstance(name, str):

@@ -27,8 +27,8 @@ Integers = NDArray[np.int64]
 _SIZE = 1 << 16
 _FEW = 512  # so few are drawn faster one by one
 # Arrays below 128 kB come from memory at hand; larger ones are mapped page by page.
-_WORDS = 28 << 10
-_STRETCH = 16 * _WORDS
+_PART = 112 << 10
+_STRETCH = 4 * _PART
 _LINE = 64  # bytes at which JAX takes an array without copying it
 
 
@@ -66,6 +66,7 @@ class Coded:
         self._rank = np.where(self._decided, rank[opened], 0)
         self._always = always[opened]
         self._never = never[opened]
+        self._first_open = np.uint32(self.first << 16)
 
     def _reach(self, block: Integers, chance: NDArray[np.float64]) -> Integers:
         """Return u such that r <= chance from u + 4 on, and r >= chance below u.
@@ -111,11 +112,11 @@ class Coded:
 
     def _filled(self, codes: Codes, source: Source) -> NDArray[np.intp]:
         """Fill `codes` with random words and return where buckets are open."""
-        places = []
-        for begin in range(0, codes.size, _WORDS):
-            part = codes[begin : begin + _WORDS]
-            part[:] = source.words(part.size, np.uint32)
-            places.append(begin + np.flatnonzero(part >= np.uint32(self.start)))
+        source.fill(codes)
+        places = [
+            begin + np.flatnonzero(codes[begin : begin + _PART] >= self._first_open)
+            for begin in range(0, codes.size, _PART)
+        ]
         return np.concatenate(places) if places else np.arange(0)
 
     def _finished(self, words: Codes, source: Source) -> Integers:

@@ -59,6 +59,10 @@ class Source(ABC):
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
         """Return `count` independent uniform words of an unsigned `dtype`."""
 
+    def fill(self, room: NDArray[Word]) -> None:
+        """Overwrite a contiguous array with independent uniform words."""
+        room[:] = self.words(room.size, room.dtype.type)
+
     def integers(self, count: int, bits: int) -> NDArray[np.int64]:
         """Return `count` independent uniform integers of `bits` <= 63 bits."""
         dtype: Any = np.uint64 if bits > 32 else np.uint32 if bits > 16 else np.uint16
@@ -127,27 +131,36 @@ class _Stream(Source):
         self._stock[start : self._used] = bytes(size)  # forget what was handed out
         return taken
 
-    def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
-        """Return `count` independent uniform words of an unsigned `dtype`."""
-        size = count * np.dtype(dtype).itemsize
-        key = b""
+    def _granted(self, size: int) -> tuple[bytes, bytes]:
+        """Return `size` bytes or, for many, the key of a stream of their own."""
         with self._lock:
             if self._busy:
-                key = os.urandom(32)
-            else:
-                self._busy = True
-                try:
-                    self._check_owner()
-                    taken = self._take(size if size <= _STOCK // 4 else 32)
-                    if size > _STOCK // 4:
-                        key = self._next_key(taken)
-                finally:
-                    self._busy = False
+                return b"", os.urandom(32)
+            self._busy = True
+            try:
+                self._check_owner()
+                if size <= _STOCK // 4:
+                    return self._take(size), b""
+                return b"", self._next_key(self._take(32))
+            finally:
+                self._busy = False
+
+    def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
+        """Return `count` independent uniform words of an unsigned `dtype`."""
+        taken, key = self._granted(count * np.dtype(dtype).itemsize)
         if not key:
             return np.frombuffer(bytearray(taken), dtype=dtype)
         result = np.empty(count, dtype=dtype)
         _keystream(key, result.view(np.uint8).data)
         return result
+
+    def fill(self, room: NDArray[Word]) -> None:
+        """Overwrite a contiguous array with independent uniform words."""
+        taken, key = self._granted(room.nbytes)
+        if key:
+            _keystream(key, room.view(np.uint8).data)
+        else:
+            room[:] = np.frombuffer(taken, dtype=room.dtype)
 
 
 @final

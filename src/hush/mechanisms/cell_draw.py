@@ -25,7 +25,9 @@ from hush.noise.ladder import ERROR
 Floats = NDArray[np.float64]
 
 _REACH = 80  # pieces this many scales away, and log(size) more, weigh below e^-80
-_WIDE = 512  # groups with more stretches near the target are drawn one by one
+# Groups with more stretches near the target are drawn one by one. Sums of so few
+# floats, two for each stretch, err by 2^-41 at most: inside ERROR.
+_WIDE = 2048
 _ENTRIES = 1 << 17  # of a matrix at once
 
 

@@ -5,6 +5,7 @@ import pyarrow
 import pytest
 
 from servers import database, postgres, spark
+from tables.desk import Desk
 
 SPARK_CASES = 1  # per test in the fast lane: each costs Spark seconds, others a moment
 
@@ -90,3 +91,11 @@ def engine(request):
     if request.param in ("postgres", "spark"):
         return request.getfixturevalue(f"{request.param}_engine")
     return {"duckdb": DuckDB, "polars": Polars}[request.param]()
+
+
+@pytest.fixture(scope="module")
+def desk():
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        made = Desk(monkeypatch)
+        yield made
+        made.connection.disconnect()

@@ -14,6 +14,7 @@ from hush.audit import neighbors_of, replay
 from hush.errors import InvalidArgument, KeyConflict, Unsupported
 from hush.tables.bounding import Grid
 from hush.tables.engine import fetch
+from tables.desk import base
 
 BOUNDS = (-3.0, 50.0)
 ODD = [None, math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, -0.0, 0.0, 7.25]
@@ -96,7 +97,7 @@ def test_every_engine_adds_up_the_same(engine):
 NUMBERS = st.one_of(st.sampled_from(ODD), st.floats(-100, 100))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 3), NUMBERS), max_size=12), st.integers(0, 3))
 def test_a_person_who_leaves_takes_one_row_and_changes_no_other(rows, leaver):
     whole = shown(opened(pyarrow.table(columns(rows))).per_person(**MEASURES))
@@ -117,16 +118,9 @@ def test_the_order_of_rows_does_not_show():
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("by", [(), ("g",)], ids=["people", "people and groups"])
-def test_record_and_replay(neighbors, by):
-    def release(given):
-        table = pyarrow.table(
-            {
-                "who": pyarrow.array(map(_whole, given["who"]), pyarrow.int64()),
-                "g": pyarrow.array(map(_text, given["g"]), pyarrow.string()),
-                "x": pyarrow.array(map(_real, given["x"]), pyarrow.float64()),
-            }
-        )
-        data = opened(table, neighbors=neighbors)
+def test_record_and_replay(neighbors, by, desk):
+    def release(columns):
+        data = opened(desk.lay(columns), neighbors=neighbors)
         people = data.per_person(*by, t="SUM(CLAMP(x, 0, 30))", n="COUNT(*)")
         asked = people.group_by("g", keys=["a", "b", "z"]) if by else people
         query = asked.agg(
@@ -139,7 +133,7 @@ def test_record_and_replay(neighbors, by):
     pairs = [
         pair
         for seed in range(2)
-        for pair in neighbors_of(_base(seed), unit="who", neighbors=neighbors, rows=200)
+        for pair in neighbors_of(base(seed), unit="who", neighbors=neighbors, rows=200)
     ]
     assert len(pairs) >= 30
     for pair in pairs:
@@ -148,28 +142,6 @@ def test_record_and_replay(neighbors, by):
         )
         assert found.passed, f"{pair}: {found}"
         assert found.calls
-
-
-def _base(seed):
-    generator = np.random.default_rng(seed)
-    return {
-        "who": generator.integers(0, 12, 50).tolist(),
-        "g": generator.choice(["a", "b", "c"], 50).tolist(),
-        "x": generator.normal(10, 20, 50).round(3).tolist(),
-    }
-
-
-def _whole(value):
-    real = isinstance(value, (int, float)) and value == value and abs(value) < 2**63
-    return int(value) if real else None
-
-
-def _text(value):
-    return None if value is None else str(value)
-
-
-def _real(value):
-    return value if value is None or isinstance(value, (int, float)) else None
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,18 @@ HAZARDS §3.2: on the second table every mechanism returns what it returned on t
 so that anything that still differs is something the noise does not cover.
 """
 
-import functools
 import math
 from fractions import Fraction
 
 import ibis
-import numpy as np
-import pyarrow
 import pytest
 
 import hush
 from hush.audit import distance, neighbors_of, replay
 from hush.audit.metric import NONE, Distance
-from hush.tables import embedded
 from hush.tables.found import Naming
 from hush.units import Neighbors
+from tables.desk import arrow, base
 
 WHOLE = 1 << 20
 GROUPINGS = ["all", "one column", "two columns", "private", "private numbers"]
@@ -35,45 +32,6 @@ def _people(mechanism, first, second):
     few = len(moved) <= people * mechanism.selection.keys_per_person
     near = sum(each**2 for each in moved) <= people * WHOLE**2
     return Distance(Fraction(1)) if few and near else NONE
-
-
-def base(seed):
-    generator = np.random.default_rng(seed)
-    n = 60
-    return {
-        "who": generator.integers(0, 15, n).tolist(),
-        "g": generator.choice(["a", "b", "c"], n).tolist(),
-        "h": generator.integers(0, 3, n).tolist(),
-        "x": generator.normal(10, 20, n).round(3).tolist(),
-        "y": generator.normal(0, 5, n).round(3).tolist(),
-    }
-
-
-TYPES = {
-    "who": pyarrow.int64(),
-    "g": pyarrow.string(),
-    "h": pyarrow.int64(),
-    "x": pyarrow.float64(),
-    "y": pyarrow.float64(),
-}
-
-
-def arrow(columns):
-    return pyarrow.table(
-        {
-            name: pyarrow.array([_fit(v, kind) for v in columns[name]], kind)
-            for name, kind in TYPES.items()
-        }
-    )
-
-
-def _fit(value, kind):
-    """What a typed column can hold: a strange number in a whole column is NULL."""
-    if kind == pyarrow.int64() and isinstance(value, float):
-        return int(value) if value == value and abs(value) < 2**63 else None
-    if kind == pyarrow.string() and value is not None:
-        return str(value)
-    return value
 
 
 # Most ask about the same column, so that one scan of the engine serves several.
@@ -95,42 +53,6 @@ AGGREGATES = {
     "mode": lambda: hush.mode("g", values=["a", "b", "z"]),
     "top_k": lambda: hush.top_k("h", 2, values=[0, 1, 2, 3]),
 }
-
-
-class Desk:
-    """One engine on which table after table is laid, under one name.
-
-    Ibis makes SQL from an expression without looking at rows, and takes most of a small
-    release to do so. Equal expressions are compiled once; one into which data found its
-    way is another expression.
-    """
-
-    def __init__(self, monkeypatch):
-        self.connection = ibis.duckdb.connect()
-        honest = embedded.written
-
-        @functools.cache
-        def text(asked):
-            return honest(self.connection, asked.to_expr())
-
-        def written(connection, relation):
-            if connection is not self.connection:
-                return honest(connection, relation)
-            return text(relation.op())
-
-        monkeypatch.setattr(embedded, "written", written)
-
-    def lay(self, columns):
-        self.connection.con.register("desk", arrow(columns))
-        return self.connection.table("desk")
-
-
-@pytest.fixture(scope="module")
-def desk():
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        made = Desk(monkeypatch)
-        yield made
-        made.connection.disconnect()
 
 
 def run(grouping, neighbors, chosen, unit="who", opened=arrow):
@@ -178,10 +100,18 @@ def check(grouping, neighbors, chosen, seeds, unit="who", opened=arrow):
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.parametrize("grouping", [*GROUPINGS[:-1]])
 def test_all_aggregates_at_once(grouping, neighbors, desk):
     # Every mechanism call of one release is compared, so one query serves all of them.
     found = check(grouping, neighbors, tuple(AGGREGATES), (1, 2), opened=desk.lay)
+    assert found >= 30
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("chosen", [("count",), ("count", "sum", "median")], ids=len)
+def test_keys_from_words(chosen, neighbors, desk):
+    # Keys that are whole numbers take a way of their own, alone and beside sums.
+    found = check("private numbers", neighbors, chosen, (1, 2), opened=desk.lay)
     assert found >= 30
 
 

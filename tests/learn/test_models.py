@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from hush.errors import BudgetExceeded, InvalidArgument
+from hush.errors import BudgetExceeded, InvalidArgument, KeyConflict
 from hush.learn import (
     HuberSVM,
     LinearRegression,
@@ -95,6 +95,8 @@ def test_a_ledger_is_charged_once_per_key(model):
     assert (first.coef_ == again.coef_).all()
     assert ledger.remaining().epsilon == left
     assert 1.9 < left <= 2.01
+    with pytest.raises(KeyConflict):  # other data is another request
+        clone(model).fit(x, y, ledger=ledger, key="a", version="tomorrow")
     assert first.release_.receipt.neighbors == "replace-one"
 
 

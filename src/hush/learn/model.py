@@ -32,7 +32,13 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         """Set the fitted attributes from the released values alone."""
 
     def _learn(
-        self, features: Any, value: Any, ledger: Any, key: str | None, source: Source
+        self,
+        features: Any,
+        value: Any,
+        ledger: Any,
+        key: str | None,
+        source: Source,
+        version: str,
     ) -> Self:
         """Plan from the public shape, charge, run on `value` and keep what it says."""
         size, columns = shape(features)
@@ -41,7 +47,9 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
             self.release_ = None
             released = mechanism.run(value, source=source)
         else:
-            release = ledger.release(mechanism, None, value, key, source)
+            release = ledger.release(
+                mechanism, None, value, key, source, version=version
+            )
             self.release_ = release
             released = release.values
         self.mechanism_ = mechanism
@@ -83,11 +91,14 @@ class Model(Learner):
         ledger: Any = None,
         key: str | None = None,
         source: Source = SECURE,
+        version: str = "",
     ) -> Self:
         """Learn from rows X and targets y, charging `ledger` first if there is one.
 
         The number of rows is public and one row belongs to one person. Without a ledger
-        nobody counts: `curve_` says what this fit has cost.
+        nobody counts: `curve_` says what this fit has cost. The same `key` again gives
+        the same model for free; `version` names the data, so that it does not outlive
+        them.
         """
         size, _ = shape(X)
         if y is None:
@@ -106,7 +117,7 @@ class Model(Learner):
             raise InvalidArgument(
                 f"y must hold one target per row ({size}); got shape {tuple(given)}."
             )
-        return self._learn(X, (X, y), ledger, key, source)
+        return self._learn(X, (X, y), ledger, key, source, version)
 
 
 class Unlabelled(Learner):
@@ -120,13 +131,16 @@ class Unlabelled(Learner):
         ledger: Any = None,
         key: str | None = None,
         source: Source = SECURE,
+        version: str = "",
     ) -> Self:
         """Learn from rows X, charging `ledger` first if there is one; y is not read.
 
         The number of rows is public and one row belongs to one person. Without a ledger
-        nobody counts: `curve_` says what this fit has cost.
+        nobody counts: `curve_` says what this fit has cost. The same `key` again gives
+        the same model for free; `version` names the data, so that it does not outlive
+        them.
         """
-        return self._learn(X, X, ledger, key, source)
+        return self._learn(X, X, ledger, key, source, version)
 
 
 class LinearModel(Model):

@@ -10,13 +10,10 @@ out: a third of the peer's components of breast cancer take longer than two.
 
 import argparse
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 
-from learning import HOME, scored
+from learning import measured, scored
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 REPEATS = 20
@@ -153,23 +150,6 @@ PARTS = {
 }
 
 
-def measured(part):
-    """Run one part in a process of its own, the peer in its own environment."""
-    python = str(HOME / "bin" / "python") if part == "diffprivlib" else sys.executable
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [python, __file__, "--part", part],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
-        return {}
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--part", choices=PARTS)
@@ -179,7 +159,7 @@ def main():
         return
     lines = {}
     for peer in PARTS:
-        for key, (score, seconds) in measured(peer).items():
+        for key, (score, seconds) in measured(peer, __file__).items():
             name, kind, epsilon = key.split("|")
             lines.setdefault((kind, name, peer), {})[epsilon] = (score, seconds)
     heads = " | ".join(f"ε = {e}" for e in EPSILONS)

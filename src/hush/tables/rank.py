@@ -17,6 +17,7 @@ from hush.tables import cells, expression
 from hush.tables.aggregate import Aggregate, Ends, Estimate, Released, bounded, limits
 from hush.tables.bounding import UNIT
 from hush.tables.cells import Axis
+from hush.tables.census import Census
 from hush.tables.columns import Columns
 from hush.tables.part import Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.reading import Fetched, Reading, View
@@ -35,11 +36,16 @@ class Cut(Reading):
     def relation(self, view: View) -> ir.Table:
         """One row per group and cell that has rows."""
         if view.sampled:
-            return view.tallied(self._cell, self.axis.size)
+            return view.tallied(self.cell, self.axis.size)
         value = expression.unclamped(view.weighted, self.text)
         return cells.cells(view.weighted, view.by, value, self.axis)
 
-    def _cell(self, table: ir.Table) -> Any:
+    def chosen(self, view: View) -> Reading:
+        """Return a census where the engine runs in this process."""
+        return Census(self) if Census.serves(self, view) else self
+
+    def cell(self, table: ir.Table) -> Any:
+        """Return the cell of each row, NULL where it has no value."""
         value = expression.unclamped(table, self.text)
         nothing = ibis.null("int64")
         return ibis.ifelse(value.notnull(), self.axis.cell(value), nothing)

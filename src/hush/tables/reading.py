@@ -20,6 +20,7 @@ from hush.tables.caps import Caps, Field, capped
 from hush.tables.columns import Columns, objects
 
 Key = tuple[Any, ...]
+_FEW = 16  # keys that are compared with one by one
 
 
 @final
@@ -65,10 +66,20 @@ class View:
             found = {code.name: code.value(self.weighted) for code in codes}
             return self.weighted.mutate(**found), self.by
         keys, table = self.keys or ((),), self.table
-        place = Field("_g", _place(table, self.by, keys), len(keys).bit_length())
+        place = Field("_g", self.place(table), len(keys).bit_length())
         fields = [place, *(Field(c.name, c.value(table), c.bits) for c in codes)]
         caps = Caps(self.rows, self.groups)
         return capped(table, str(self.unit), fields, caps, group="_g"), ("_g",)
+
+    def place(self, table: ir.Table) -> Any:
+        """Return the place of a row's key among the public keys."""
+        return _place(table, self.by, self.keys or ((),))
+
+    @property
+    def near(self) -> bool:
+        """Whether that place is cheap to find: counted, or among few keys."""
+        keys = self.keys or ((),)
+        return len(keys) <= _FEW or _counted(self.table, self.by, keys)
 
     def tallied(self, cell: Callable[[ir.Table], Any], size: int) -> ir.Table:
         """Return rows (group…, `_cell`, `_n`): the weight of each cell with rows.
@@ -98,10 +109,9 @@ def _place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
     """Return the place of a row's key among public keys."""
     if not by:
         return ibis.literal(0, "int64")
-    values = [key[0] for key in keys]
-    if len(by) == 1 and table[by[0]].type().is_integer() and _consecutive(values):
+    if _counted(table, by, keys):
         # Rows of other keys are gone; counting is cheaper than comparing with each.
-        return table[by[0]].cast("int64") - ibis.literal(values[0], "int64")
+        return table[by[0]].cast("int64") - ibis.literal(keys[0][0], "int64")
     return ibis.cases(
         *(
             (is_key(table, by, key), ibis.literal(i, "int64"))
@@ -111,7 +121,11 @@ def _place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
     )
 
 
-def _consecutive(values: list[Any]) -> bool:
+def _counted(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> bool:
+    """Return whether keys are whole numbers in a row."""
+    if len(by) != 1 or not table[by[0]].type().is_integer():
+        return False
+    values = [key[0] for key in keys]
     whole = all(isinstance(v, int) and abs(v) < 1 << 62 for v in values)
     return whole and values == list(range(values[0], values[0] + len(values)))
 
@@ -143,6 +157,11 @@ class Reading(ABC):
         """Run the engine's expression, and return its columns."""
         del view
         return engine.fetch(relation)
+
+    def chosen(self, view: View) -> "Reading":
+        """Return the reading that answers this one: itself, or a faster one."""
+        del view
+        return self
 
     @property
     def answers(self) -> "tuple[Reading, ...]":

@@ -76,8 +76,10 @@ HOW = {
 }
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("keys", KEYS)
+WAYS = [*((keys, "at once") for keys in KEYS), *(("two", how) for how in HOW)]
+
+
+@pytest.mark.parametrize(("keys", "how"), dict.fromkeys(WAYS), ids=str)
 def test_it_has_the_cells_of_the_relation(monkeypatch, keys, how):
     HOW[how](monkeypatch)
     table = people(1)

@@ -65,11 +65,25 @@ class View:
         if not self.sampled:
             found = {code.name: code.value(self.weighted) for code in codes}
             return self.weighted.mutate(**found), self.by
-        keys, table = self.keys or ((),), self.table
-        place = Field("_g", self.place(table), len(keys).bit_length())
-        fields = [place, *(Field(c.name, c.value(table), c.bits) for c in codes)]
-        caps = Caps(self.rows, self.groups)
-        return capped(table, str(self.unit), fields, caps, group="_g"), ("_g",)
+        fields = self.fields(codes)
+        kept = capped(self.table, str(self.unit), fields, self.caps, group="_g")
+        return kept, ("_g",)
+
+    @property
+    def caps(self) -> Caps:
+        """The literal caps of a person."""
+        return Caps(self.rows, self.groups)
+
+    def widths(self, codes: tuple[Code, ...]) -> dict[str, int]:
+        """Return how many bits a sampled row has for its group and for each code."""
+        groups = len(self.keys or ((),)).bit_length()
+        return {"_g": groups, **{code.name: code.bits for code in codes}}
+
+    def fields(self, codes: tuple[Code, ...]) -> list[Field]:
+        """Return what a sampled row consists of."""
+        values = (self.place(self.table), *(code.value(self.table) for code in codes))
+        named = zip(self.widths(codes).items(), values, strict=True)
+        return [Field(name, value, bits) for (name, bits), value in named]
 
     def place(self, table: ir.Table) -> Any:
         """Return the place of a row's key among the public keys."""
@@ -247,9 +261,19 @@ class Sums(Reading):
             for i, term in enumerate(self.terms)
         )
 
+    def chosen(self, view: View) -> Reading:
+        """Return a sample where the engine runs in this process."""
+        from hush.tables.sample import Sample  # which reads sums, and so this module
+
+        return Sample(self) if Sample.serves(self, view) else self
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """What a sampled row keeps of the terms."""
+        return tuple(Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
+
     def _of_sample(self, view: View) -> ir.Table:
-        codes = (Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
-        table, by = view.coded(tuple(codes))
+        table, by = view.coded(self.codes)
         moments = tuple(
             Moment(f"_m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
             for i in range(len(self.terms))

@@ -13,6 +13,7 @@ from hush.tables import handed
 from hush.tables.bounding import UNIT, share, shares
 from hush.tables.cells import Axis
 from hush.tables.census import Census
+from hush.tables.columns import Columns
 from hush.tables.engine import fetch
 from hush.tables.rank import Cut
 from hush.tables.reading import Fetched
@@ -67,10 +68,9 @@ def read(query, *, own=True):
 HOW = {
     "at once": lambda patch: patch.setattr(handed, "PART", 1 << 25),
     "parts": lambda patch: patch.setattr(handed, "PART", 100),
-    "ranks": lambda patch: patch.setattr(handed, "_FEW", -(10**9)),
-    "far": lambda patch: patch.setattr(handed, "_NEAR", 0),
+    "far": lambda patch: patch.setattr(handed, "_FEW", -(10**9)),
     "far parts": lambda patch: (
-        patch.setattr(handed, "_NEAR", 0),
+        patch.setattr(handed, "_FEW", -(10**9)),
         patch.setattr(handed, "PART", 30),
     ),
 }
@@ -156,17 +156,40 @@ def test_weights_are_those_of_an_engine():
         assert np.array_equal(found["w"][order], shares(held, rows))
 
 
-def test_people_who_came_later_take_nobodys_place():
+@pytest.mark.parametrize("few", [handed._FEW, -(10**9)], ids=["near", "far"])
+def test_people_who_came_later_take_nobodys_place(monkeypatch, few):
     # Ends are read first. A table that changes meanwhile must not mix people up.
-    rows = [(1, 5), (2, 6), (9, 7), (-3, 8)]
+    monkeypatch.setattr(handed, "_FEW", few)
+    rows = [(1, 5), (2, 6), (9, 7), (-3, 8), (4, 9)]
     who, number = zip(*rows, strict=True)
     table = ibis.duckdb.connect().create_table(
         "t", pyarrow.table({"_unit": who, "_n": number})
     )
-    text = "SELECT * FROM t"
-    found = handed._part(table, text, {"_n": "INTEGER"}, (1, 4), 0, 1)
-    assert (found.people.tolist(), found.many) == ([0, 1], 4)
-    assert found.numbers["_n"].tolist() == [5, 6]
+    honest = handed.engine.asked
+
+    def earlier(relation, text):
+        found = honest(relation, text)
+        if "count(*)" not in text:
+            return found
+        return Columns(
+            {n: np.array([v]) for n, v in (("held", 2), ("low", 1), ("high", 4))}
+        )
+
+    monkeypatch.setattr(handed.engine, "asked", earlier)
+    (found,) = handed.handed(table, {"_n": "INTEGER"})
+    assert sorted(found.numbers["_n"].tolist()) == [5, 6, 9]
+    assert len(set(found.people.tolist())) == 3
+    assert max(found.people) < found.many
+
+
+def test_people_in_one_slot_have_places_of_their_own():
+    generator = np.random.default_rng(6)
+    people = generator.integers(-30, 30, 400)
+    slot = np.abs(people) % 7  # the same for all rows of a person
+    place, many = handed._placed(people, slot, 8)
+    pairs = set(zip(people.tolist(), place.tolist(), strict=True))
+    assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) == 60
+    assert max(place) < many == 8 + 60 - 7
 
 
 def test_public_types_and_numbers_decide():

@@ -58,14 +58,14 @@ def read(query, *, own=True):
 HOW = {
     "at once": lambda patch: patch.setattr(handed, "PART", 1 << 25),
     "parts": lambda patch: patch.setattr(handed, "PART", 100),
-    "ranks": lambda patch: patch.setattr(handed, "_FEW", -(10**9)),
+    "far": lambda patch: patch.setattr(handed, "_FEW", -(10**9)),
     "far parts": lambda patch: (
-        patch.setattr(handed, "_NEAR", 0),
+        patch.setattr(handed, "_FEW", -(10**9)),
         patch.setattr(handed, "PART", 30),
     ),
     "no room": lambda patch: patch.setattr(keep, "_LEAD", 0),
     "little room": lambda patch: patch.setattr(keep, "_LEAD", 3),
-    "small blocks": lambda patch: patch.setattr(keep, "_BLOCK", 7),
+    "small blocks": lambda patch: patch.setattr(handed, "_BLOCK", 7),
 }
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hush.tables import bounding
 from hush.tables.columns import Columns
-from hush.tables.handed import Rows, fits, handed
+from hush.tables.handed import Rows, blocks, fits, handed
 from hush.tables.layout import PERSON
 from hush.tables.reading import Reading, View
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from hush.tables.rank import Cut
 
 _CODES = 1 << 23  # groups times cells: one number is held for each
-_BLOCK = 1 << 16  # rows; what a block needs stays in the processor's cache
 
 
 @final
@@ -67,11 +66,9 @@ class Census(Reading):
     def relation(self, view: View) -> ir.Table:
         """One row per row that is somebody's: the person, and a code."""
         known = view.table.filter(view.table[str(view.unit)].notnull())
-        none = ibis.literal(-1, "int64")
-        cell = ibis.coalesce(self.cut.cell(known), none) + ibis.literal(1, "int64")
         group = view.place(known) * ibis.literal(self._codes, "int64")
         person = known[str(view.unit)].cast("int64")
-        return known.select(person.name(PERSON), _code=group + cell)
+        return known.select(person.name(PERSON), _code=group + self.cut.code(known))
 
     def fetch(self, relation: ir.Table, view: View) -> Columns:
         """Return the cells that have rows: the place of their group, and weights."""
@@ -93,6 +90,5 @@ def _count(rows: Rows, most: int, total: NDArray[np.int64]) -> None:
     """Add the weight of each row to the total of its code."""
     people, code = rows.people, rows.numbers["_code"]
     weight = bounding.shares(np.bincount(people, minlength=rows.many), most)
-    for start in range(0, len(people), _BLOCK):
-        some = slice(start, start + _BLOCK)
+    for some in blocks(len(people)):
         np.add.at(total, code[some], weight[people[some]])

@@ -21,8 +21,8 @@ from hush.tables.hashes import embedded
 from hush.tables.layout import PERSON
 
 PART = 1 << 25  # rows that are handed over at once; more come in several parts
-_FEW = 1 << 16
-_NEAR = 1 << 32
+_BLOCK = 1 << 16
+_FEW = 1 << 16  # people whose numbers are this far apart are counted by place
 
 Places = NDArray[Any]  # of unsigned or signed whole numbers, none of them below zero
 
@@ -56,33 +56,45 @@ def handed(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]:
     text = engine.written(relation)
     ends = f"count(*) AS held, min({PERSON}) AS low, max({PERSON}) AS high"
     (facts,) = engine.asked(relation, f"SELECT {ends} FROM ({text}) AS r").to_pylist()
-    parts = -(-facts["held"] // PART)
-    for part in range(parts):
-        yield _part(relation, text, kinds, (facts["low"], facts["high"]), part, parts)
-
-
-def _part(
-    relation: ir.Table,
-    text: str,
-    kinds: Mapping[str, str],
-    ends: tuple[int, int],
-    part: int,
-    parts: int,
-) -> Rows:
-    low, high = ends
-    span = high - low + 1
-    person = f"CAST({PERSON} - ({low}) AS UINTEGER)" if span <= _NEAR else PERSON
+    held, low, high = facts["held"], facts["low"], facts["high"]
+    parts = -(-held // PART)
     numbers = "".join(f", CAST({n} AS {kind}) AS {n}" for n, kind in kinds.items())
-    # Ends were read first: should a table change meanwhile, nobody takes a place of
-    # somebody else.
-    inside = f"{PERSON} BETWEEN {low} AND {high}"
-    mine = f" AND hash({PERSON}) % {parts} = {part}" if parts > 1 else ""
-    found = engine.asked(
-        relation,
-        f"SELECT {person} AS {PERSON}{numbers} FROM ({text}) AS r WHERE {inside}{mine}",
-    )
-    people, many = found[PERSON], span
-    if span > _NEAR or span > _FEW + 2 * len(people):  # too far apart to count by place
-        different, people = np.unique(people, return_inverse=True)
-        many = len(different)
-    return Rows(people, many, {name: found[name] for name in kinds})
+    for part in range(parts):
+        near = high - low < _FEW + held // parts
+        slots = (held // parts).bit_length()
+        person = f"CAST({PERSON} - ({low}) AS UINTEGER) AS {PERSON}"
+        far = f"{PERSON}, CAST(hash({PERSON}) >> {64 - slots} AS UINTEGER) AS _slot"
+        # Ends were read first: should a table change meanwhile, nobody takes a place of
+        # somebody else.
+        mine = f"{PERSON} BETWEEN {low} AND {high}"
+        mine += f" AND hash({PERSON}) % {parts} = {part}" if parts > 1 else ""
+        chosen = f"SELECT {person if near else far}{numbers} FROM ({text}) AS r"
+        found = engine.asked(relation, f"{chosen} WHERE {mine}")
+        people, many = found[PERSON], high - low + 1
+        if not near:
+            people, many = _placed(people, found["_slot"], 1 << slots)
+        yield Rows(people, many, {name: found[name] for name in kinds})
+
+
+def _placed(people: Places, slot: Places, slots: int) -> tuple[Places, int]:
+    """Return places of people who are far apart, and how many places there are.
+
+    Somebody has the slot of their hash. Where several people have one slot, one of them
+    keeps it, and the others have places behind all slots.
+    """
+    owner = np.zeros(slots, np.int64)
+    owner[slot] = people
+    away = np.zeros(len(people), np.bool_)
+    for some in blocks(len(people)):
+        np.not_equal(owner[slot[some]], people[some], out=away[some])
+    others = np.flatnonzero(away)
+    different, rank = np.unique(people[others], return_inverse=True)
+    place = slot.copy()
+    place[others] = slots + rank
+    return place, slots + len(different)
+
+
+def blocks(size: int) -> Iterator[slice]:
+    """Cut so many rows into blocks; what one needs stays in the processor's cache."""
+    for start in range(0, size, _BLOCK):
+        yield slice(start, min(start + _BLOCK, size))

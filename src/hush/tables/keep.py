@@ -10,7 +10,6 @@ sorted in full. So what is kept is what `caps` keeps, whatever room there is: it
 on that person's words alone (docs/proofs/caps.md, "Words in arrays").
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -19,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.tables.caps import WORD, Caps
-from hush.tables.handed import Rows
+from hush.tables.handed import Rows, blocks
 from hush.tables.words import Ints
 
-_BLOCK = 1 << 16  # rows; what a block needs stays in the processor's cache
 _LEAD = WORD  # leading bits of a word that are sorted by, at most
 
 Keys = NDArray[np.uint64]
@@ -72,12 +70,12 @@ class _Ordered:
         """Person, leading bits and number of each row as one number, in order."""
         words, people = self.words, self.rows.people
         order = np.empty(len(words), np.uint64)
-        for start, stop in _blocks(len(words)):
-            key = people[start:stop].astype(np.uint64) << np.uint64(self._lead)
-            key |= words[start:stop].view(np.uint64) >> np.uint64(WORD - self._lead)
+        for some in blocks(len(words)):
+            key = people[some].astype(np.uint64) << np.uint64(self._lead)
+            key |= words[some].view(np.uint64) >> np.uint64(WORD - self._lead)
             key <<= np.uint64(self._number)
-            key |= np.arange(start, stop, dtype=np.uint64)
-            order[start:stop] = key
+            key |= np.arange(some.start, some.stop, dtype=np.uint64)
+            order[some] = key
         order.sort()
         return order
 
@@ -86,9 +84,9 @@ class _Ordered:
         """Where the rows of each person start who has any."""
         order, below = self.order, np.uint64(self._lead + self._number)
         found = [np.zeros(min(len(order), 1), np.int64)]
-        for start, stop in _blocks(len(order) - 1):
-            person = order[start : stop + 1] >> below
-            found.append(np.flatnonzero(person[1:] != person[:-1]) + (start + 1))
+        for some in blocks(len(order) - 1):
+            person = order[some.start : some.stop + 1] >> below
+            found.append(np.flatnonzero(person[1:] != person[:-1]) + some.start + 1)
         return np.concatenate(found)
 
     @cached_property
@@ -125,11 +123,6 @@ class _Ordered:
         edge = more[left_out == lead[(begin + few)[more] - 1]]
         within = np.searchsorted(begin, inner, side="right") - 1
         return np.union1d(within, edge)
-
-
-def _blocks(size: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, size, _BLOCK):
-        yield start, min(start + _BLOCK, size)
 
 
 def _runs(starts: Ints, lengths: Ints) -> Ints:

@@ -36,7 +36,7 @@ class Cut(Reading):
     def relation(self, view: View) -> ir.Table:
         """One row per group and cell that has rows."""
         if view.sampled:
-            return view.tallied(self.cell, self.axis.size)
+            return view.tallied(self.code, self.axis.size)
         value = expression.unclamped(view.weighted, self.text)
         return cells.cells(view.weighted, view.by, value, self.axis)
 
@@ -44,11 +44,11 @@ class Cut(Reading):
         """Return a census where the engine runs in this process."""
         return Census(self) if Census.serves(self, view) else self
 
-    def cell(self, table: ir.Table) -> Any:
-        """Return the cell of each row, NULL where it has no value."""
+    def code(self, table: ir.Table) -> Any:
+        """Return 0 where a row has no value, and 1 above its cell elsewhere."""
         value = expression.unclamped(table, self.text)
-        nothing = ibis.null("int64")
-        return ibis.ifelse(value.notnull(), self.axis.cell(value), nothing)
+        one, zero = ibis.literal(1, "int64"), ibis.literal(0, "int64")
+        return ibis.ifelse(value.notnull(), self.axis.cell(value) + one, zero)
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return the fetched columns: which groups are wanted is known later."""

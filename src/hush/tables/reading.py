@@ -95,15 +95,11 @@ class View:
         keys = self.keys or ((),)
         return len(keys) <= _FEW or _counted(self.table, self.by, keys)
 
-    def tallied(self, cell: Callable[[ir.Table], Any], size: int) -> ir.Table:
+    def tallied(self, code: Callable[[ir.Table], Any], size: int) -> ir.Table:
         """Return rows (group…, `_cell`, `_n`): the weight of each cell with rows.
 
-        `cell` is a number in 0..size - 1, NULL where a row is in none.
+        `code` is 1 above a cell of 0..size - 1, and 0 where a row is in none.
         """
-
-        def code(table: ir.Table) -> Any:
-            return ibis.coalesce(cell(table), ibis.literal(-1, "int64")) + 1
-
         table, by = self.coded((Code("_code", code, size.bit_length()),))
         kept = table.filter(table["_code"] > 0)
         found = kept.group_by(*by, "_code").agg(_n=kept["_w"].sum().cast("int64"))

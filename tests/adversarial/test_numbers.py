@@ -67,7 +67,7 @@ def test_for_epsilon_never_promises_more_than_it_keeps(epsilon, distance):
         assert each.curve(distance).epsilon_at(0.0) <= epsilon * (1 + 2.0**-48)
 
 
-@pytest.mark.parametrize("scale", [1e3, 7e6, 1e9, 1e12, 3e14, 1e16])
+@pytest.mark.parametrize("scale", [1e3, 7e6, 1e9, 1e12, 3e14, 1e15])
 def test_a_staircase_of_small_loss_is_not_forgotten_by_floats(scale):
     # Before: ε was understated by 3e-8 at ε = 1e-9, by 8e-4 at 1e-15, and δ(0) by 1e-3
     # at 1e-12, because chances near 1/2 were subtracted as floats.
@@ -76,6 +76,25 @@ def test_a_staircase_of_small_loss_is_not_forgotten_by_floats(scale):
     assert curve.epsilon_at(0.0) <= 1 / scale * (1 + 1e-12)
     with mpmath.workdps(60):  # steps of width 1 are randomized response
         assert curve.delta_at(0.0) >= mpmath.tanh(1 / (2 * mpmath.mpf(scale)))
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e9, 1e15])
+def test_a_wide_staircase_is_drawn_and_knows_its_spread(scale):
+    # Before: its variance was summed level by level (memory ran out at 1e6), and draws
+    # were refused beyond 2^20, after the mechanism had been built and charged.
+    wide = m.Staircase(scale=scale)
+    with mpmath.workdps(40):  # steps of width 1 are two-sided geometric noise
+        exact = mpmath.sqrt(2 * mpmath.exp(-1 / mpmath.mpf(scale)))
+        exact /= -mpmath.expm1(-1 / mpmath.mpf(scale))
+        assert wide.error.std == pytest.approx(float(exact), rel=1e-9)
+    assert abs(wide.run(0, source=Seeded(12))) < 60 * scale  # misses with e^-60
+    assert abs(wide.run(0, source=Seeded(13))) > scale / 1e6
+
+
+@pytest.mark.parametrize("public", [{"scale": 1e18}, {"scale": 1e308, "width": 1.5}])
+def test_a_staircase_beyond_64_bits_is_refused_at_once(public):
+    with pytest.raises(InvalidArgument, match="coarser lattice"):
+        m.Staircase(**public)
 
 
 def test_a_staircase_of_huge_loss_is_not_cut_at_700():

@@ -178,6 +178,10 @@ WIDE = [
 @pytest.mark.parametrize("bounds", WIDE, ids=str)
 @pytest.mark.parametrize("query", [m.sum, m.mean, m.variance])
 def test_one_strange_record_moves_no_query_more_than_it_states(query, bounds):
+    if query is m.variance and bounds[1] - bounds[0] > 1e153:
+        with pytest.raises(InvalidArgument, match="larger units"):
+            query(bounds=bounds)
+        return
     asked = query(bounds=bounds)
     for record in ODD:
         for others in ([], [1.0], [math.nan, 1e308, -0.0], ODD):
@@ -253,3 +257,24 @@ def test_a_mechanism_keeps_no_list_that_could_change():
     edges.append(3)
     levels.append(0.9)
     assert (histogram.to_json(), quantile.to_json()) == before
+
+
+@pytest.mark.parametrize("public", [{}, {"size": 4, "neighbors": "replace-one"}])
+def test_a_variance_beyond_floats_is_refused_before_it_runs(public):
+    with pytest.raises(InvalidArgument, match="larger units"):
+        m.variance(bounds=(0, 1e301), **public)  # before: OverflowError when it ran
+
+
+@pytest.mark.parametrize("bound", [1e6, 1e8, 1e20, 1e100])
+@pytest.mark.parametrize("noise", [m.Laplace, m.Gaussian])
+def test_a_variance_of_huge_numbers_is_released_with_noise_of_its_size(bound, noise):
+    # Before: refused from 1e8 on, since the default lattice was never above 1.
+    public = {"size": 4, "neighbors": "replace-one"}
+    query = m.variance(bounds=(0, bound), **public)
+    claim = {"delta": 1e-6} if noise is m.Gaussian else {}
+    scaled = noise.for_epsilon(1.0, sensitivity=query.sensitivity(), **claim)
+    mechanism = query >> scaled
+    assert mechanism.curve().epsilon_at(claim.get("delta", 0.0)) <= 1 + 2.0**-35
+    found = mechanism.run([0.0, bound] * 2, source=Seeded(7))
+    # True value bound²/4; noise beyond 30 scales has chance e^-30.
+    assert abs(found - bound**2 / 4) < 30 * mechanism.error.std

@@ -265,7 +265,7 @@ def test_a_variance_beyond_floats_is_refused_before_it_runs(public):
         m.variance(bounds=(0, 1e301), **public)  # before: OverflowError when it ran
 
 
-@pytest.mark.parametrize("bound", [1e6, 1e8, 1e20, 1e100])
+@pytest.mark.parametrize("bound", [1e6, 1e8, 1e20])
 @pytest.mark.parametrize("noise", [m.Laplace, m.Gaussian])
 def test_a_variance_of_huge_numbers_is_released_with_noise_of_its_size(bound, noise):
     # Before: refused from 1e8 on, since the default lattice was never above 1.

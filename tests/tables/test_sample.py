@@ -203,7 +203,7 @@ def test_a_sample_that_others_disturb_is_found(monkeypatch, desk):
         return np.sort(rows.numbers["_word"])[: 10 * caps.rows]
 
     monkeypatch.setattr(sample, "kept", first)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="passed"):
         test_replays_on_neighbors("add-remove", desk)
 
 

@@ -93,9 +93,8 @@ def engine(request):
     return {"duckdb": DuckDB, "polars": Polars}[request.param]()
 
 
-@pytest.fixture(scope="module")
-def desk():
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        made = Desk(monkeypatch)
-        yield made
-        made.connection.disconnect()
+@pytest.fixture
+def desk(monkeypatch):
+    made = Desk(monkeypatch)
+    yield made
+    made.connection.disconnect()

@@ -50,6 +50,19 @@ def _fit(value, kind):
     return value
 
 
+_written = embedded.written
+
+
+@functools.lru_cache(maxsize=500)
+def _text(connection, asked):
+    return _written(connection, asked.to_expr())
+
+
+def written_once(connection, relation):
+    """The SQL of a relation; equal expressions have equal texts, whatever the rows."""
+    return _text(connection, relation.op())
+
+
 class _Watched:
     """An engine that counts how often somebody reached for it."""
 
@@ -78,7 +91,7 @@ class Desk:
         for kind in Reading.__subclasses__():
             built = self._building_once(kind.relation)
             monkeypatch.setattr(kind, "relation", built)
-        monkeypatch.setattr(embedded, "written", self._writing_once(embedded.written))
+        monkeypatch.setattr(embedded, "written", written_once)
         monkeypatch.setattr(embedded, "fetch", self._reading_once(embedded.fetch))
 
     def lay(self, columns):
@@ -102,18 +115,6 @@ class Desk:
             return built
 
         return relation
-
-    def _writing_once(self, write):
-        @functools.cache
-        def text(asked):
-            return write(self.connection, asked.to_expr())
-
-        def written(connection, relation):
-            if connection is not self.connection:
-                return write(connection, relation)
-            return text(relation.op())
-
-        return written
 
     def _reading_once(self, read):
         kept = {}

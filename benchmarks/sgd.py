@@ -301,9 +301,7 @@ def digits():
     from hush.learn import sgd
 
     x, y = load_digits(return_X_y=True)
-    x = (x / 8 - 0.6).astype(np.float32)  # pixels are 0 to 16
-
-    found = {}
+    x, found = (x / 8 - 0.6).astype(np.float32), {}  # pixels are 0 to 16
     bends = {"tanh": jax.numpy.tanh, "relu": jax.nn.relu}
     for (bend, bent), epsilon in itertools.product(bends.items(), (1.0, 3.0, 8.0)):
 

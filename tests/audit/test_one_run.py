@@ -216,3 +216,40 @@ def test_one_run_covers_the_best_of_all_mechanisms(canaries, guesses):
             assert min(found, other) >= best - 1e-9
             if right == guesses:  # and it is attained there
                 assert found == pytest.approx(best, rel=1e-6)
+
+
+def most_right_of_all(canaries, right, epsilon, delta):
+    """The same where all are guessed: averaged over orders and signs of the canaries.
+
+    Then only the number d of wrong guesses counts, P_d its chance. Between neighbors,
+    (m-d)/m of P_d stands against (d+1)/m of P_(d+1).
+    """
+    m, ratio = canaries, math.exp(epsilon)
+    size = 3 * m + 1  # P_0..P_m, and what is over in either order
+    rows = np.zeros((2 * m + 1, size))
+    for d in range(m):
+        stay, move = (m - d) / m, (d + 1) / m
+        rows[d, [d, d + 1, m + 1 + d]] = stay, -ratio * move, -1
+        rows[m + d, [d, d + 1, 2 * m + 1 + d]] = -ratio * stay, move, -1
+    rows[-1, m + 1 :] = 1
+    limits = np.append(np.zeros(2 * m), delta)
+    every = np.append(np.ones(m + 1), np.zeros(2 * m))[None]
+    wins = np.append(np.arange(m + 1) <= m - right, np.zeros(2 * m))
+    found = optimize.linprog(-wins, A_ub=rows, b_ub=limits, A_eq=every, b_eq=[1.0])
+    return -found.fun
+
+
+@pytest.mark.parametrize("canaries", [3, 10, 30])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.001), (0.3, 0.01), (2.5, 0.01)])
+def test_one_run_is_near_the_best_that_guesses_all(canaries, epsilon, delta):
+    needed = level_of(Approx(epsilon, delta))
+    for right in range(canaries // 2, canaries + 1):
+        best = most_right_of_all(canaries, right, epsilon, delta)
+        bounds = (
+            approximate(canaries, canaries, right, epsilon, delta),
+            tradeoff(canaries, canaries, right, needed),
+        )
+        assert min(bounds) >= best * (1 - 1e-7)
+        assert min(bounds) <= best * 1.15
+    if canaries == 3:
+        assert best == pytest.approx(most_right(3, 3, 3, epsilon, delta), rel=1e-6)

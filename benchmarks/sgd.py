@@ -18,7 +18,7 @@ from pathlib import Path
 ROUNDS = 3
 PEERS = ["torch==2.13.0", "opacus==1.6.0"]
 RECORDS = 8192
-SPLITS = 12
+SPLITS = 36
 BATCHES = (256, 2048)
 
 

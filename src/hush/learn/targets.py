@@ -58,8 +58,8 @@ class Classes(Targets):
 
     def _found(self, values: Any) -> NDArray[np.bool_]:
         # In one array NumPy would turn all of a list's labels into the type of one.
-        kept = {"dtype": object} if isinstance(values, (list, tuple)) else {}
-        labels = np.asarray(values, **kept).reshape(-1)
+        kept = object if isinstance(values, (list, tuple)) else None
+        labels = np.asarray(values, dtype=kept).reshape(-1)
         return np.array([self._is(name, labels) for name in self.names])
 
     def _is(self, name: Any, labels: Any) -> NDArray[np.bool_]:

@@ -146,9 +146,10 @@ class Dataset:
             )
         for name in columns:
             expression.column(self.table, name)
+        told = replace(self, table=told_apart(self.table, columns))
         if not isinstance(keys, str):
             known = fitting(self.table, columns, keys)
-            return Grouped(self, public(columns, known))
+            return Grouped(told, public(columns, known))
         if keys != "private":
             raise InvalidArgument(
                 f'keys must be a list of public values or "private"; got {keys!r}.'
@@ -156,7 +157,7 @@ class Dataset:
         cap = checks.whole("most", most, at_least=1, at_most=10**5)
         cap = min(cap, self.groups or cap)
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
-        return Grouped(replace(self, table=told_apart(self.table, columns)), found)
+        return Grouped(told, found)
 
     @overload
     def agg(self, **aggregates: Aggregate) -> Query: ...

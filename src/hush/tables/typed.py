@@ -102,6 +102,12 @@ def column(table: ir.Table, name: str) -> Typed:
     )
 
 
+def one_zero(number: Any) -> Any:
+    """Return a double without the sign of a zero."""
+    # Not number + 0.0, which Polars takes for the number.
+    return ibis.ifelse(number == 0.0, ibis.literal(0.0, "float64"), number)
+
+
 def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
     """Return the table with one way to write each value of columns that name things.
 
@@ -114,10 +120,7 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
     for name in columns:
         value, dtype = table[name], table[name].type()
         if dtype.is_floating():
-            number = value.cast("float64")
-            # Not number + 0.0, which Polars takes for the number.
-            one = ibis.ifelse(number == 0.0, ibis.literal(0.0, "float64"), number)
-            plain[name] = only(~value.isnan(), one)
+            plain[name] = only(~value.isnan(), one_zero(value.cast("float64")))
         endless = dtype.is_decimal() and dtype.precision is None
         if endless or dtype.is_interval() or dtype.is_json() or dtype.is_nested():
             raise Unsupported(

@@ -18,6 +18,8 @@ from hush.tables.engine import fetch
 from hush.tables.typed import told_apart
 from hush.tables.votes import holders, kept_rows, votes
 
+pytestmark = pytest.mark.usefixtures("one_text")
+
 
 def arrow(rows):
     people, products, days = zip(*rows, strict=True) if rows else ((), (), ())

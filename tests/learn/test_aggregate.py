@@ -40,6 +40,19 @@ def test_n8_t2_one_row_changes_one_block(statistic):
     assert mechanism.curve().epsilon_at(0) <= 1
 
 
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("word", ["x", None, float("nan"), 1 + 2j, 10**400])
+def test_a_word_in_one_row_changes_one_block(listed, word):
+    # One array of all rows would make words of all numbers, in every block.
+    mechanism = SubsampleAggregate(median, bounds=(0, 10), blocks=3).plan(6, 1)
+    x, y = [[float(i)] for i in range(6)], [0.0] * 6
+    other = np.array(x, dtype=object)
+    other[4, 0] = word
+    one = mechanism.of_blocks((x if listed else np.array(x), y))
+    two = mechanism.of_blocks((other.tolist() if listed else other, [*y[:5], "?"]))
+    assert set(np.flatnonzero((one != two).any(axis=1))) <= {1}
+
+
 def test_n8_a1_coefficients_of_any_estimator():
     rng = np.random.default_rng(1)
     x = rng.uniform(-1, 1, (60_000, 2))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush.errors import InvalidArgument
-from hush.learn.rows import Ball, Box, shape
+from hush.learn.rows import Ball, Box, numbers, shape
 from hush.learn.targets import Classes, Response
 
 ODD = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.0, 1.0, -2.5]
@@ -111,3 +111,30 @@ def test_shapes_are_read_without_values():
         shape(sparse.eye(3))
     with pytest.raises(InvalidArgument, match="real"):
         shape(np.zeros((2, 2), dtype=complex))
+
+
+STRANGE = [
+    *(0, 1, True, 2.5, 2**53 + 1, 10**400, 1 + 2j, None, "1", "x", b"1"),
+    *(np.float32(0.1), np.complex64(1), np.str_("3"), np.bool_(1), object()),
+    *(np.datetime64("2020-01-01"), np.timedelta64(5, "s")),
+]
+
+
+def test_values_are_read_one_by_one():
+    # In one array NumPy gives all values of a list one type: a word makes words.
+    alone = [numbers([each])[0] for each in STRANGE]
+    for each, found in zip(STRANGE, alone, strict=True):
+        for other in STRANGE:
+            together = numbers([each, other])
+            np.testing.assert_array_equal(together[0], found)
+    assert np.isnan(alone[-2:]).all()  # a date is no number, in whatever company
+
+
+@pytest.mark.parametrize("names", [(0, 1), (2**53, 2**53 + 1), ("x", "1"), (0.5, None)])
+def test_labels_are_read_one_by_one(names):
+    rule = Classes(names)
+    for each in (*names, *STRANGE):
+        found = rule.places([each])[0]
+        for other in STRANGE:
+            assert rule.places([each, other])[0] == found
+            assert rule.map([each, other])[1][0] == (found < 0)

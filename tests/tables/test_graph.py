@@ -125,3 +125,14 @@ def test_releases_are_charged_and_near_the_truth():
         open_graph(ring, ends=("a", "b"), protects="all", budget=budget)
     with pytest.raises(InvalidArgument, match="ends"):
         open_graph(ring, ends=("a", "c"), budget=budget)
+
+
+def test_nan_is_no_node_and_zero_is_one():
+    # NaN differs from itself: each of its edges would have an end of its own.
+    nan = float("nan")
+    ends = {"a": [nan] * 6 + [0.0, -0.0, 0.0], "b": [1.0, 2, 3, 4, 5, nan, 6, 6, 7]}
+    table = pyarrow.table(ends)
+    graph = open_graph(table, ends=("a", "b"), degree=1, budget=hush.Budget(epsilon=1))
+    assert sorted(map(repr, graph.data.fetch())) == ["(0.0, 6.0)", "(0.0, 7.0)"]
+    query = GraphQuery("edges", Protects.NODE, degree=1)
+    assert query(graph.data).tolist() == [1]

@@ -3,6 +3,7 @@
 import os
 import traceback
 
+import duckdb
 import ibis
 import numpy as np
 import pandas
@@ -322,3 +323,26 @@ def test_a_name_that_a_query_makes_up_is_refused(postgres_engine):
     data = hush.open(full, budget=hush.Budget(epsilon=1e6))
     answer = data.agg(n=hush.count()).release(epsilon=1e5)
     assert abs(answer.values["n"][0] - 1) < 0.1
+
+
+@pytest.mark.parametrize("name", ["people", "seen"])
+def test_texts_that_a_collation_takes_for_equal_are_refused(tmp_path, name):
+    # Grouped as one person, hashed as two: more keys than the cap would be kept.
+    path = tmp_path / "file.duckdb"
+    made = duckdb.connect(str(path))
+    made.execute("CREATE TABLE people (u VARCHAR COLLATE NOCASE, n INTEGER)")
+    made.execute("CREATE TABLE plain (u VARCHAR, collate_it INTEGER)")
+    made.execute("CREATE VIEW seen AS SELECT u AS v FROM people")
+    made.close()
+    with pytest.raises(InvalidArgument, match="collation"):
+        source(f"{path}/{name}")
+    assert source(f"{path}/plain").name == "plain"
+
+
+def test_a_session_with_a_collation_is_refused():
+    connection = ibis.duckdb.connect()
+    table = connection.create_table("t", pyarrow.table({"u": ["a", "A"]}))
+    assert source(table).name == "t"
+    connection.raw_sql("SET default_collation = 'NOCASE'")
+    with pytest.raises(InvalidArgument, match="collation"):
+        source(table)

@@ -111,7 +111,8 @@ class BlockMean(Mechanism):
     def _one(self, rows: Any, targets: Any, middle: list[float]) -> Floats:
         try:
             with np.errstate(all="ignore"):
-                found = numbers(self.statistic(rows, targets)).reshape(-1)
+                given = _typed(rows), _typed(targets)
+                found = numbers(self.statistic(*given)).reshape(-1)
         except Exception:  # what went wrong may depend on the data: say nothing
             return np.array(middle)
         if found.shape != (len(middle),):
@@ -126,8 +127,20 @@ class BlockMean(Mechanism):
 
 
 def _rows(values: Any) -> Any:
-    """Return an array whose first axis is the rows."""
-    return np.asarray(values)
+    """Return an array whose first axis is the rows, each value of a list as it is."""
+    plain = isinstance(values, (list, tuple))
+    return np.asarray(values, dtype=object) if plain else np.asarray(values)
+
+
+def _typed(rows: Any) -> Any:
+    """Return the rows of one block as numbers, if they are nothing else.
+
+    Were all rows made one array, a word in one of them would make words of all.
+    """
+    if rows.dtype != object:
+        return rows
+    found = np.asarray(rows.tolist())
+    return found if found.dtype.kind in "biuf" else rows
 
 
 @final

@@ -46,16 +46,24 @@ def shape(features: Any) -> tuple[int, int]:
 
 
 def numbers(values: Any) -> Floats:
-    """Return values as new floats; what is no number becomes NaN."""
+    """Return values as new floats; what is no number becomes NaN.
+
+    Guarantee: each value is read by itself, whatever type the others have.
+    """
     try:
-        return np.array(values, dtype=np.float64)
+        table = np.asarray(values)
     except (TypeError, ValueError, OverflowError):
-        table = np.asarray(values, dtype=object)
-        flat = [_number(each) for each in table.ravel()]
-        return np.array(flat, dtype=np.float64).reshape(table.shape)
+        table = np.empty(0, dtype=object)
+    if table.dtype.kind in "biuf":
+        return np.array(table, dtype=np.float64)
+    table = np.asarray(values, dtype=object)
+    flat = [_number(each) for each in table.ravel()]
+    return np.array(flat, dtype=np.float64).reshape(table.shape)
 
 
 def _number(value: Any) -> float:
+    if isinstance(value, (complex, np.complexfloating)):
+        return math.nan
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

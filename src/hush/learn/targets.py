@@ -57,7 +57,9 @@ class Classes(Targets):
         return np.where(found.any(axis=0), found.argmax(axis=0), -1)
 
     def _found(self, values: Any) -> NDArray[np.bool_]:
-        labels = np.asarray(values).reshape(-1)
+        # In one array NumPy would turn all of a list's labels into the type of one.
+        kept = object if isinstance(values, (list, tuple)) else None
+        labels = np.asarray(values, dtype=kept).reshape(-1)
         return np.array([self._is(name, labels) for name in self.names])
 
     def _is(self, name: Any, labels: Any) -> NDArray[np.bool_]:

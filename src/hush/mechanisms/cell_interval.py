@@ -49,7 +49,8 @@ class CellInterval(Mechanism):
     histogram. If `person` is given, the largest weight that one person has in a group,
     they also hold the quantile of the population of which the people are a random
     sample, with the same probability: sampling is covered too, for any distribution,
-    and rows of one person may depend on each other.
+    and rows of one person may depend on each other. Proved where the weight of a person
+    says nothing about the values, as with one row each; close elsewhere.
 
     An end aims at the rank where even an unlucky draw stays on its side. In a group too
     small for that an end is the edge of the cells, and says so honestly.

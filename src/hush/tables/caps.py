@@ -61,8 +61,9 @@ class Field:
 class Caps:
     """At most `rows` rows of a person, in at most `groups` groups.
 
-    Guarantee: `cells`, `norm1` and `norm2` bound what one person can move when each row
-    adds a number between `low` and `high` to its group, for all groups together.
+    Guarantee: `norm1` and `norm2` bound what one person can move when each row adds a
+    number between `low` and `high` to its group, for all groups together, and `cells`
+    how many groups, if `groups` is given or a row is a word (docs/proofs/caps.md).
 
     Example:
         >>> caps = Caps(rows=5, groups=3)
@@ -345,20 +346,26 @@ def _by_hash(
     counts = rows.group_by("_unit").agg(_rows=rows.count())
     heavy = counts.filter(counts["_rows"] > caps.rows).select(_heavy=counts["_unit"])
     many = rows.inner_join(heavy, rows["_unit"] == heavy["_heavy"])
-    hashes = many.select("_heavy", "_hash")
+    code = zero if group is None else many[group]
+    hashes = many.select("_heavy", "_hash", _code=code)
     edges = nth_smallest(hashes, "_heavy", "_hash", caps.rows).rename(_at="_heavy")
     around = hashes.inner_join(edges, hashes["_heavy"] == edges["_at"])
+    last = around["_hash"] == around["_cut"]
+    here = ibis.ifelse(last, around["_code"], ibis.null("int64"))
     people = around.group_by("_heavy", "_cut").agg(
         _below=ibis.ifelse(around["_hash"] < around["_cut"], one, zero).sum(),
-        _equal=ibis.ifelse(around["_hash"] == around["_cut"], one, zero).sum(),
+        _equal=ibis.ifelse(last, one, zero).sum(),
+        _same=here.min() == here.max(),
     )
     joined = rows.left_join(people, rows["_unit"] == people["_heavy"])
     light = joined["_cut"].isnull()
+    # Rows of several groups cannot share one place: they would be in all of these.
+    last = (joined["_hash"] == joined["_cut"]) & joined["_same"]
     left = (ibis.literal(caps.rows, "int64") - joined["_below"]).cast("float64")
     share = (left * UNIT / ibis.coalesce(joined["_equal"], one)).floor().cast("int64")
     whole = ibis.literal(UNIT, "int64")
-    weight = ibis.ifelse(light | (joined["_hash"] < joined["_cut"]), whole, share)
-    kept = joined.filter(light | (joined["_hash"] <= joined["_cut"])).mutate(_w=weight)
+    sure = light | (joined["_hash"] < joined["_cut"])
+    kept = joined.filter(sure | last).mutate(_w=ibis.ifelse(sure, whole, share))
     if group is None or caps.groups is None or not caps.binding:
         return kept
     firsts = kept.group_by(_person=kept["_unit"], _code=kept[group]).agg(

@@ -12,7 +12,6 @@ from hush.ledger import Budget, Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
-from hush.tables.bounding import only
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
 from hush.tables.keys import fitting
@@ -21,6 +20,7 @@ from hush.tables.query import Query
 from hush.tables.ranges import Seeking
 from hush.tables.select import Statement
 from hush.tables.source import source
+from hush.tables.typed import told_apart
 from hush.units import Neighbors
 
 _MOST_ROWS = 1 << 20
@@ -104,7 +104,7 @@ class Dataset:
             expression.column(self.table, name)
         if self.unit in by:
             raise InvalidArgument(f"{self.unit!r} is the unit: people are told apart.")
-        plain = _told_apart(self.table, by)
+        plain = told_apart(self.table, by)
         table = people.per_person(plain, self.unit, by, columns, bounds or {})
         step = f"per person {_listed({**dict(zip(by, by, strict=True)), **columns})}"
         return self._then(step, table, rows=self.rows if by else 1)
@@ -146,9 +146,10 @@ class Dataset:
             )
         for name in columns:
             expression.column(self.table, name)
+        told = replace(self, table=told_apart(self.table, columns))
         if not isinstance(keys, str):
             known = fitting(self.table, columns, keys)
-            return Grouped(self, public(columns, known))
+            return Grouped(told, public(columns, known))
         if keys != "private":
             raise InvalidArgument(
                 f'keys must be a list of public values or "private"; got {keys!r}.'
@@ -156,7 +157,7 @@ class Dataset:
         cap = checks.whole("most", most, at_least=1, at_most=10**5)
         cap = min(cap, self.groups or cap)
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
-        return Grouped(replace(self, table=_told_apart(self.table, columns)), found)
+        return Grouped(told, found)
 
     @overload
     def agg(self, **aggregates: Aggregate) -> Query: ...
@@ -228,20 +229,6 @@ class Grouped:
         return Query(self.dataset, self.groups, bounded)
 
 
-def _told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
-    """Return the table with one way to write each number that may become a key.
-
-    Engines group 0.0 with -0.0 and show the one they met first: a bit of the data that
-    no noise covers. NaN has no value, as everywhere.
-    """
-    plain: dict[str, Any] = {}
-    for name in columns:
-        value = table[name]
-        if value.type().is_floating():
-            plain[name] = only(~value.isnan(), value.cast("float64") + 0.0)
-    return table.mutate(**plain) if plain else table
-
-
 def _listed(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{text} AS {name}" for name, text in columns.items())
 
@@ -287,6 +274,7 @@ def open_table(
         raise InvalidArgument(
             f"unit {unit!r} is not a column; the columns are {known}."
         )
+    table = found.table if unit is None else told_apart(found.table, (unit,))
     if isinstance(ledger, Ledger):
         paying = ledger
     else:
@@ -296,7 +284,7 @@ def open_table(
             )
         paying = Ledger.open(ledger or "memory://", budget=budget, dataset=found.name)
     return Dataset(
-        found.table,
+        table,
         found.name,
         found.version,
         unit,

@@ -7,7 +7,7 @@ import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables import expression
-from hush.tables.typed import Kind
+from hush.tables.typed import Kind, one_zero
 
 
 def derived(
@@ -45,6 +45,5 @@ def derived(
 def _value(table: ir.Table, text: str) -> Any:
     found = expression.typed(table, text)
     if found.kind is Kind.NUMBER:
-        # Adding zero takes the sign off a zero: groups must not tell 0 from -0.
-        return found.value + 0.0
+        return one_zero(found.value)  # groups must not tell 0 from -0
     return found.value

@@ -1,8 +1,8 @@
 """Graphs: an edge table in which a person is an edge, or a node with all its edges.
 
 Edges are undirected: (a, b) and (b, a) are one, repeated edges count once, loops and
-edges without an end are dropped. One edge changes the number of edges by 1 and the
-degrees of two nodes, hence a degree histogram by 4.
+edges without an end (NULL, NaN) are dropped. One edge changes the number of edges by 1
+and the degrees of two nodes, hence a degree histogram by 4.
 
 A node may have any number of edges, so its graph is first thinned to degree at most d:
 edges are taken in the order of a keyed hash of their ends, and one is kept if both ends
@@ -27,6 +27,7 @@ from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
 from hush.tables import engine
 from hush.tables.source import source as table_of
+from hush.tables.typed import told_apart
 
 Integers = NDArray[np.int64]
 
@@ -51,10 +52,9 @@ class Edges:
 
     def fetch(self) -> list[tuple[Any, Any]]:
         """Return each edge once, with its ends in order."""
-        first, second = (self.table[name] for name in self.ends)
-        wanted = self.table.filter(
-            first.notnull() & second.notnull() & (first != second)
-        )
+        table = told_apart(self.table, self.ends)
+        first, second = (table[name] for name in self.ends)
+        wanted = table.filter(first.notnull() & second.notnull() & (first != second))
         found = engine.fetch(wanted.select(*self.ends).distinct())
         return list({(a, b) if a < b else (b, a) for a, b in found.tuples(self.ends)})
 
@@ -231,6 +231,7 @@ def open_graph(
     types = {found.table[each].type() for each in ends}
     if len({str(each).lstrip("!") for each in types}) != 1:
         raise InvalidArgument(f"ends must have one type; they have {types}.")
+    told_apart(found.table, ends)  # refuses now what could not be read when paid
     paying = ledger if isinstance(ledger, Ledger) else None
     if paying is None:
         if budget is None and ledger is None:

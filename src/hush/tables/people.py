@@ -21,7 +21,7 @@ from hush.tables import expression, sql_aggregate
 from hush.tables.bounding import Grid, only
 from hush.tables.sql_text import only as takes
 from hush.tables.sql_text import place, words
-from hush.tables.typed import Kind
+from hush.tables.typed import Kind, one_zero
 
 _ALLOWED = "COUNT SUM AVG MIN MAX"
 Columns = dict[str, Any]
@@ -147,7 +147,7 @@ def _end(text: str, name: str, *, largest: bool) -> Measure:
     def row(table: ir.Table) -> Columns:
         found = expression.typed(table, text)
         if found.kind is Kind.NUMBER:
-            return {name: found.value + 0.0}  # one zero: the order must not show
+            return {name: one_zero(found.value)}  # the order must not show
         if found.kind is Kind.DATE:
             return {name: found.value}
         raise Unsupported(

@@ -48,7 +48,8 @@ def decoded(deviation: Fraction, noise: jax.Array) -> jax.Array:
         return noise
     law = coding.coded(deviation)
     table = jnp.asarray(law.table)
-    block = table.at[noise >> 16].get(mode="promise_in_bounds").astype(jnp.int32)
-    rest = ((noise & 0xFFFF) >> (16 - law.low)).astype(jnp.int32)
-    own = (noise - np.uint32(law.start)).astype(jnp.int32) - law.half
-    return jnp.where(noise < np.uint32(law.start), (block << law.low) | rest, own)
+    bucket = (noise >> coding.PLACE).astype(jnp.int32)
+    block = table.at[bucket].get(mode="promise_in_bounds").astype(jnp.int32)
+    place = (noise & ((1 << coding.PLACE) - 1)) >> (coding.PLACE - law.low)
+    sign = block >> 31
+    return (((block ^ sign) << law.low) | place.astype(jnp.int32)) ^ sign

@@ -283,9 +283,10 @@ class Program:
     ) -> tuple[State, Any]:
         """Make all steps in one call."""
         *arrays, count = given
-        found: tuple[State, Any] = self._compiled(
-            plan, state, data, *self.placed((*arrays, np.int32(count)))
-        )
+        arrays.append(np.int32(count))
+        if self._mesh is not None:  # else a call takes them itself, and faster
+            arrays = self.placed(arrays)
+        found: tuple[State, Any] = self._compiled(plan, state, data, *arrays)
         return found
 
     def _stepwise(

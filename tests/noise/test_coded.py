@@ -8,9 +8,9 @@ import pytest
 from goodness import FALSE_ALARM, fits
 from hush import law
 from hush.noise import Seeded
-from hush.noise.coded import PLACE, Coded, coded, room
+from hush.noise.coded import PLACE, Coded, _where, coded, room
 
-WIDTHS = [Fraction(40), Fraction(777, 2), Fraction(2**21), Fraction(2**22 - 1)]
+WIDTHS = [Fraction(w) for w in (40, "777/2", 2**20, 2**21, 2**22 - 1)]
 
 
 @pytest.mark.statistical
@@ -37,7 +37,7 @@ def test_short_tests_fall_back_on_exact_arithmetic():
 @pytest.mark.statistical
 def test_open_buckets_that_keep_everything_are_caught():
     """The twin: without the test of open buckets the law is visibly too wide."""
-    std = Fraction(2**21)
+    std = Fraction(2**20)  # blocks are widest, so rejections matter most
     sampler = Coded(std)
     sampler._always = np.where(sampler._decided, 1 << 32, sampler._always)
     found = sampler.decoded(sampler.draw(room(8_000_000), Seeded(7)))
@@ -98,3 +98,18 @@ def test_draws_without_a_code_come_as_plain_numbers():
 def test_rooms_begin_on_a_cache_line():
     assert room(10).ctypes.data % 64 == 0
     assert coded(Fraction(100)).draw(room(0), Seeded(1)).size == 0
+
+
+@pytest.mark.statistical
+def test_too_few_spare_draws_are_made_up_for(monkeypatch):
+    """64 spare draws for 2500 rejected ones; fails wrongly with probability 1e-9."""
+    monkeypatch.setattr("hush.noise.coded._SPARE", 1 << 40)
+    std = Fraction(2**20)
+    found = coded(std).decoded(coded(std).draw(room(400_000), Seeded(8)))
+    assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) > FALSE_ALARM
+
+
+def test_few_marks_are_found_where_they_are():
+    for size in (0, 1, 7, 8, 1001):
+        marks = np.random.default_rng(size).random(size) < 0.2
+        assert np.array_equal(_where(marks), np.flatnonzero(marks))

@@ -1,13 +1,14 @@
 """Discrete Gaussian noise as 32-bit codes, which a device turns into numbers.
 
-As in `gaussian`, a block of 2^low integers is proposed by 17 bits, the bucket, and a
-place u in it by the other 15; the place is kept with chance r(u), falling in u. Here
+As in `gaussian`, a block of 2^low integers is proposed by 18 bits, the bucket, and a
+place u in it by the other 14; the place is kept with chance r(u), falling in u. Here
 the buckets say so too: of the n that propose a block the b-th, b = 0, 1, ..., keeps u
 with chance n·r(u) - b, cut to [0, 1], which is r(u) on average. It is sure for all but
 a few places of a few buckets. Buckets that keep every place come first: most codes are
 random words as they came, and one comparison finds those that need more work.
 """
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import final
@@ -26,9 +27,9 @@ Codes = NDArray[np.uint32]
 Steps = NDArray[np.int32]
 Integers = NDArray[np.int64]
 Places = NDArray[np.intp]
-BUCKET = 17
+BUCKET = 18
 PLACE = 32 - BUCKET
-_FEW = 512  # so few are drawn faster one by one
+_SPARE = 64  # less than one draw in a hundred is rejected
 # Words are looked at while they are in the caches; and arrays below 128 kB come from
 # memory at hand, where larger ones are mapped page by page.
 _PART = 112 << 10
@@ -39,7 +40,7 @@ _LINE = 64  # bytes at which JAX takes an array without copying it
 class Coded:
     """Codes of one law: bucket b and place u stand for u places into block `table[b]`.
 
-    Places have `low` bits, the upper ones of the 15; those of a negative block count
+    Places have `low` bits, the upper ones of the 14; those of a negative block count
     downwards.
 
     Guarantee: decoded, the law is exactly discrete Gaussian; `std` is below 2^22.
@@ -48,7 +49,8 @@ class Coded:
     def __init__(self, std: Fraction, test: int = 32) -> None:
         self._std = std
         self._test = Word(bits=test)
-        self._sampler = GaussianSampler(std, Word(bucket=BUCKET), fine=7)
+        fine = max(7, math.floor(std).bit_length() - PLACE)
+        self._sampler = GaussianSampler(std, Word(bucket=BUCKET), fine)
         self.low = self._sampler._low_bits
         self._spare = np.uint32(PLACE - self.low)
         decided, block = self._sampler._ladder.decided
@@ -89,53 +91,66 @@ class Coded:
     def draw(self, codes: Codes, source: Source = SECURE) -> Codes | Steps:
         """Fill `codes` and return it; plain numbers if one of them has no code.
 
-        That takes a draw beyond seven standard deviations: chance 1e-12.
+        That takes a draw beyond seven standard deviations: chance 1e-12. Draws that are
+        rejected are replaced by the first of some spare ones that are not.
         """
-        places, numbers = self._filled(codes, source)
+        spare = np.empty(codes.size // _SPARE + 64, np.uint32)
+        places, numbers, rejected = self._filled(codes, spare, source)
+        split = int(np.searchsorted(rejected, codes.size))
+        rejected, idle = rejected[:split], rejected[split:] - codes.size
+        short = max(0, rejected.size - spare.size + idle.size)
+        if short:
+            rejected, more = rejected[:-short], rejected[-short:]
+            places = np.concatenate([places, more])
+            numbers = np.concatenate([numbers, self._sampler.small(short, source)])
         found = self._encoded(numbers)
+        room: Codes | Steps = codes
+        others: Codes | Steps = spare
         if np.any(found < 0):
-            plain = self.decoded(codes)
-            plain[places] = numbers
-            return plain
-        codes[places] = found
-        return codes
+            found, room, others = numbers, self.decoded(codes), self.decoded(spare)
+        inside = places < codes.size
+        others[places[~inside] - codes.size] = found[~inside]
+        room[places[inside]] = found[inside]
+        room[rejected] = np.delete(others, idle)[: rejected.size]
+        return room
 
-    def _filled(self, codes: Codes, source: Source) -> tuple[Places, Integers]:
-        """Fill `codes` with random words; return places to change, and their numbers.
+    def _filled(
+        self, codes: Codes, spare: Codes, source: Source
+    ) -> tuple[Places, Integers, Places]:
+        """Fill both with random words; return places with their numbers, and rejects.
 
-        All other words are codes as they came.
+        Spare ones count on after the others. All other words are codes as they came.
         """
         places, words = [], []
-        for begin in range(0, codes.size, _PART):
-            part = codes[begin : begin + _PART]
+        parts = [codes[i : i + _PART] for i in range(0, codes.size, _PART)]
+        begin = 0
+        for part in (*parts, spare):
             source.fill(part)
-            found = np.flatnonzero(part >= self._first)
+            found = _where(part >= self._first)
             words.append(part.take(found))
             places.append(found + begin)
-        if not places:
-            return np.arange(0), np.arange(0)
-        open_, numbers = self._finished(np.concatenate(words), source)
-        return np.concatenate(places).take(open_), numbers
+            begin += part.size
+        place = np.concatenate(places)
+        kept, numbers, rejected = self._finished(np.concatenate(words), source)
+        return place.take(kept), numbers, place.take(rejected)
 
-    def _finished(self, words: Codes, source: Source) -> tuple[Places, Integers]:
-        """Return which words in open buckets are not kept surely, and new numbers."""
+    def _finished(
+        self, words: Codes, source: Source
+    ) -> tuple[Places, Integers, Places]:
+        """Return which words of open buckets became which numbers, and the rejects."""
         which = (words >> np.uint32(PLACE)).astype(np.int64) - self._open
         open_ = np.flatnonzero(words >= self._always.take(which))
         words, which = words.take(open_), which.take(open_)
-        doubtful = np.flatnonzero(words < self._never.take(which))
-        numbers = np.empty(open_.size, np.int64)
-        again = np.ones(open_.size, np.bool_)
-        numbers[doubtful], again[doubtful] = self._tested(
-            which.take(doubtful), words.take(doubtful), source
-        )
-        rejected = np.flatnonzero(again)
-        numbers[rejected] = self._afresh(rejected.size, source)
-        return open_, numbers
+        doubtful = words < self._never.take(which)
+        tested = np.flatnonzero(doubtful)
+        numbers, kept = self._tested(which.take(tested), words.take(tested), source)
+        doubtful[tested] = kept
+        return open_[tested[kept]], numbers[kept], open_[~doubtful]
 
     def _tested(
         self, which: Integers, words: Codes, source: Source
     ) -> tuple[Integers, NDArray[np.bool_]]:
-        """Return numbers and whether they are rejected, by a test in full precision."""
+        """Return numbers and whether they are kept, by a test of full precision."""
         rest = (words.astype(np.int64) & ((1 << PLACE) - 1)) >> int(self._spare)
         block = self._block.take(which)
         unknown = np.flatnonzero(~self._decided.take(which))
@@ -151,21 +166,12 @@ class Coded:
             n, b = int(count[place]), int(rank[place])
             return max(n * low - b, Fraction(0)), max(n * high - b, Fraction(0))
 
-        # Blocks are σ/64 wide at most, so no block has more than 836 buckets, and the
-        # chance errs by less than 836 · 2^-51 < ERROR.
+        # Blocks are σ/64 wide at most, so no block has more than 1672 buckets, and the
+        # chance errs by less than 1672 · 2^-51 < ERROR.
         chance = count * np.exp(-self._sampler._gap(block, rest)) - rank
         tests = source.words(which.size, np.uint32) >> np.uint32(32 - self._test.bits)
         kept = below(tests.astype(np.uint64), chance, exact, source, self._test)
-        return self._sampler._joined(block, rest), ~kept
-
-    def _afresh(self, count: int, source: Source) -> Integers:
-        if count < _FEW:
-            return self._sampler.small(count, source)
-        words = np.empty(count, np.uint32)
-        places, numbers = self._filled(words, source)
-        found = self.decoded(words).astype(np.int64)
-        found[places] = numbers
-        return found
+        return self._sampler._joined(block, rest), kept
 
     def _encoded(self, numbers: Integers) -> Integers:
         """Return the codes of numbers; below zero where there is none."""
@@ -197,6 +203,14 @@ def _books(block: Integers, decided: int) -> tuple[NDArray[np.int16], Integers]:
     bucket_of = np.full(int(zigzag(table).max()) + 2, -1)
     bucket_of[zigzag(table)] = np.arange(block.size)
     return table.astype(np.int16), bucket_of
+
+
+def _where(marks: NDArray[np.bool_]) -> Places:
+    """Return the places of the few marks: as `flatnonzero`, by bytes of eight."""
+    packed = np.packbits(marks)
+    some = np.flatnonzero(packed != 0)
+    bits = np.flatnonzero(np.unpackbits(packed.take(some)).view(np.bool_))
+    return (some.take(bits >> 3) << 3) | (bits & 7)
 
 
 def room(count: int) -> Codes:

@@ -49,8 +49,9 @@ def _contracted(left: jax.Array, right: jax.Array) -> jax.Array:
     if left.shape[-1] > right.shape[-1]:
         return jnp.swapaxes(_contracted(right, left), -1, -2)
     turned = lax.optimization_barrier(jnp.swapaxes(left, -1, -2))
-    found = jnp.matmul(turned, right, precision=_exact())
-    return lax.optimization_barrier(found)
+    product = jnp.matmul(turned, right, precision=_exact())
+    found: jax.Array = lax.optimization_barrier(product)
+    return found
 
 
 def _mended(rows: jax.Array, kept: jax.Array) -> jax.Array:

@@ -53,5 +53,6 @@ def decoded(deviation: Fraction, noise: jax.Array) -> jax.Array:
     block = jnp.asarray(law.table).at[bucket].get(mode="promise_in_bounds")
     place = (noise & ((1 << coding.PLACE) - 1)) >> (coding.PLACE - law.low)
     sign = block.astype(jnp.int32) >> 31
-    found = (((block ^ sign) << law.low) | place.astype(jnp.int32)) ^ sign
-    return lax.optimization_barrier(found)
+    number = (((block ^ sign) << law.low) | place.astype(jnp.int32)) ^ sign
+    found: jax.Array = lax.optimization_barrier(number)
+    return found

@@ -333,9 +333,10 @@ def _slots(
     plan: Training, order: Any, count: int, ahead: int, least: int, source: Source
 ) -> tuple[Any, Any]:
     """Return slots of rows and the number of passes for each of `count` steps."""
+    every = plan.batch == plan.records  # then each step takes the same rows
     drawn = [
         batches.draw(plan.sampling, plan.records, plan.batch, source)
-        for _ in range(count)
+        for _ in range(1 if every else count)
     ]
     passes = np.ones(ahead, np.int32)
     passes[:count] = [max(1, -(-each.size // plan.rows)) for each in drawn]

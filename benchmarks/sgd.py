@@ -1,7 +1,7 @@
 """DP-SGD side by side: hush, plain JAX, vmap(grad), plain PyTorch and Opacus.
 
-Run `python benchmarks/sgd.py [--part speed|digits] [--no-peers]`. Every process has one
-thread, and rates are examples per second of CPU time, the best of `ROUNDS` short runs
+Run `python benchmarks/sgd.py [--part speed|digits] [--no-peers]`. Every process keeps
+to one core. Rates are examples per second of CPU time, the best of `ROUNDS` short runs
 that take turns within a process; hush's include secret batches and exact noise. Opacus
 runs in an environment of its own (`.bench/peers-sgd`) and prints JSON.
 """
@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-ROUNDS = 3
+ROUNDS = 5
 PEERS = ["torch==2.13.0", "opacus==1.6.0"]
 RECORDS = 8192
 SPLITS = 12
@@ -110,7 +110,7 @@ def jax_speed():
             return -jax.nn.log_softmax(apply(p, row[0]))[row[1]]
 
         for batch in BATCHES:
-            steps = 40 if batch == 256 else 6
+            steps = 40 if batch == 256 else 12
             if not model.startswith("MLP"):
                 steps //= 5
             steps = max(steps, 2)
@@ -210,9 +210,11 @@ def device(program, plan, data, runs):
         jnp.int32(ahead),
     )
     own = program._compiled.lower(plan, program.start(), *given).compile()
+    state = [program.start()]  # steps go on where the last run ended
 
     def run():
-        jax.block_until_ready(own(program.start(), *given))
+        state[0], _ = own(state[0], *given)
+        jax.block_until_ready(state[0])
 
     runs["hush, poisson, device only"] = run
     return own
@@ -367,6 +369,8 @@ def main():
     parser.add_argument("--no-peers", dest="peers", action="store_false")
     given = parser.parse_args()
     if given.one:
+        if hasattr(os, "sched_setaffinity"):  # two threads on one core would both slow
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         print(json.dumps(PARTS[given.one]()))
         return
     if given.part != "digits":

@@ -22,7 +22,7 @@ from hush.learn.sgd.training import Training
 from hush.noise import Source, permutation
 
 Loss = Callable[[Any, Any], Any]
-_NOISE = 1 << 20  # noise numbers drawn at once, while the device is at work
+_NOISE = 1 << 21  # noise numbers drawn at once, while the device is at work
 _AHEAD = 256  # steps of one compiled call, at most
 _WIDEST = 4096  # rows that are differentiated together on a device
 _WINDOWS = 1 << 23  # bytes of windows and kernels' gradients that are held at once

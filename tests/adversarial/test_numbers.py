@@ -67,7 +67,7 @@ def test_for_epsilon_never_promises_more_than_it_keeps(epsilon, distance):
         assert each.curve(distance).epsilon_at(0.0) <= epsilon * (1 + 2.0**-48)
 
 
-@pytest.mark.parametrize("scale", [1e3, 7e6, 1e9, 1e12, 3e14, 1e16])
+@pytest.mark.parametrize("scale", [1e3, 7e6, 1e9, 1e12, 3e14, 1e15])
 def test_a_staircase_of_small_loss_is_not_forgotten_by_floats(scale):
     # Before: ε was understated by 3e-8 at ε = 1e-9, by 8e-4 at 1e-15, and δ(0) by 1e-3
     # at 1e-12, because chances near 1/2 were subtracted as floats.
@@ -76,6 +76,25 @@ def test_a_staircase_of_small_loss_is_not_forgotten_by_floats(scale):
     assert curve.epsilon_at(0.0) <= 1 / scale * (1 + 1e-12)
     with mpmath.workdps(60):  # steps of width 1 are randomized response
         assert curve.delta_at(0.0) >= mpmath.tanh(1 / (2 * mpmath.mpf(scale)))
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e9, 1e15])
+def test_a_wide_staircase_is_drawn_and_knows_its_spread(scale):
+    # Before: its variance was summed level by level (memory ran out at 1e6), and draws
+    # were refused beyond 2^20, after the mechanism had been built and charged.
+    wide = m.Staircase(scale=scale)
+    with mpmath.workdps(40):  # steps of width 1 are two-sided geometric noise
+        exact = mpmath.sqrt(2 * mpmath.exp(-1 / mpmath.mpf(scale)))
+        exact /= -mpmath.expm1(-1 / mpmath.mpf(scale))
+        assert wide.error.std == pytest.approx(float(exact), rel=1e-9)
+    assert abs(wide.run(0, source=Seeded(12))) < 60 * scale  # misses with e^-60
+    assert abs(wide.run(0, source=Seeded(13))) > scale / 1e6
+
+
+@pytest.mark.parametrize("public", [{"scale": 1e18}, {"scale": 1e308, "width": 1.5}])
+def test_a_staircase_beyond_64_bits_is_refused_at_once(public):
+    with pytest.raises(InvalidArgument, match="coarser lattice"):
+        m.Staircase(**public)
 
 
 def test_a_staircase_of_huge_loss_is_not_cut_at_700():
@@ -159,6 +178,10 @@ WIDE = [
 @pytest.mark.parametrize("bounds", WIDE, ids=str)
 @pytest.mark.parametrize("query", [m.sum, m.mean, m.variance])
 def test_one_strange_record_moves_no_query_more_than_it_states(query, bounds):
+    if query is m.variance and bounds[1] - bounds[0] > 1e153:
+        with pytest.raises(InvalidArgument, match="larger units"):
+            query(bounds=bounds)
+        return
     asked = query(bounds=bounds)
     for record in ODD:
         for others in ([], [1.0], [math.nan, 1e308, -0.0], ODD):
@@ -234,3 +257,24 @@ def test_a_mechanism_keeps_no_list_that_could_change():
     edges.append(3)
     levels.append(0.9)
     assert (histogram.to_json(), quantile.to_json()) == before
+
+
+@pytest.mark.parametrize("public", [{}, {"size": 4, "neighbors": "replace-one"}])
+def test_a_variance_beyond_floats_is_refused_before_it_runs(public):
+    with pytest.raises(InvalidArgument, match="larger units"):
+        m.variance(bounds=(0, 1e301), **public)  # before: OverflowError when it ran
+
+
+@pytest.mark.parametrize("bound", [1e6, 1e8, 1e20])
+@pytest.mark.parametrize("noise", [m.Laplace, m.Gaussian])
+def test_a_variance_of_huge_numbers_is_released_with_noise_of_its_size(bound, noise):
+    # Before: refused from 1e8 on, since the default lattice was never above 1.
+    public = {"size": 4, "neighbors": "replace-one"}
+    query = m.variance(bounds=(0, bound), **public)
+    claim = {"delta": 1e-6} if noise is m.Gaussian else {}
+    scaled = noise.for_epsilon(1.0, sensitivity=query.sensitivity(), **claim)
+    mechanism = query >> scaled
+    assert mechanism.curve().epsilon_at(claim.get("delta", 0.0)) <= 1 + 2.0**-35
+    found = mechanism.run([0.0, bound] * 2, source=Seeded(7))
+    # True value bound²/4; noise beyond 30 scales has chance e^-30.
+    assert abs(found - bound**2 / 4) < 30 * mechanism.error.std

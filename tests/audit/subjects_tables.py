@@ -121,7 +121,7 @@ def subjects() -> list[Subject]:
             pure(_EPSILON),
             _answers(name, aggregate),
             factor=factor,
-            samples=40_000 if factor == 0.9 else 3_000,
+            samples=40_000 if factor == 0.9 else 9_000,
         )
         for name, (aggregate, pair, factor) in AGGREGATES.items()
     ]

@@ -142,17 +142,18 @@ def test_draws_follow_the_enumerated_law(law, risk, columns):
     x = np.round(rng.uniform(-1, 1, (5, columns)) * 16) / 16
     y = rng.integers(0, 2, 5)
     m = planned(law, risk, columns=columns, size=5, epsilon=40.0, bits=5 - columns)
-    source = Seeded(3)
+    # 600 tell the twin of a gradient apart for all but one in 10^8 seeds.
+    n, source = 600 if law == "gradient" else 1000, Seeded(3)
     every = {tuple(t): i for i, t in enumerate(points(m))}
-    drawn = [every[tuple(m.run((x, y), source=source))] for _ in range(1000)]
+    drawn = [every[tuple(m.run((x, y), source=source))] for _ in range(n)]
     expected = law_of(m, law, risk, x, y)
     observed = np.bincount(drawn, minlength=len(every))
     order = np.argsort(expected)[::-1]
-    assert p_value(observed[order], 1000 * expected[order]) > FALSE_ALARM
+    assert p_value(observed[order], n * expected[order]) > FALSE_ALARM
     # The twin with twice the scale is another law.
     twin = np.sqrt(expected) / np.sqrt(expected).sum()
     if law == "gradient":
-        assert p_value(observed[order], 1000 * twin[order]) < FALSE_ALARM
+        assert p_value(observed[order], n * twin[order]) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("norm", [1, 2, math.inf])

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from hush.ledger import Ledger
 from ledger.toys import Die, Total
@@ -19,9 +20,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def start(script: str, *arguments: object) -> "subprocess.Popen[bytes]":
+def start(script: str, *arguments: object, **more: Any) -> "subprocess.Popen[Any]":
     command = [sys.executable, str(_HERE / script), *map(str, arguments)]
-    return subprocess.Popen(command, env=environment())
+    return subprocess.Popen(command, env=environment(), **more)
 
 
 def storm(

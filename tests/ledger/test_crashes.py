@@ -1,12 +1,14 @@
 """L1: processes that are killed anywhere neither leak, nor overspend, nor lose."""
 
 import collections
+import json
+import subprocess
 
 import pytest
 
 from hush.ledger import Budget, Ledger
 from hush.ledger.steps import STEPS
-from ledger.faults import settle, storm
+from ledger.faults import settle, start, storm
 
 SOME = {"release": 30, "killed": 21}
 
@@ -49,19 +51,30 @@ def test_l1_killed_at_every_step(durable_url, tmp_path):
     assert sum(kills.values()) > 300
 
 
-@pytest.mark.parametrize("step", [*STEPS, "released"])
-def test_killed_at_one_step_and_resumed(step, sqlite_url, tmp_path):
-    """The shortest form of L1: one process, one kill, one retry."""
-    from ledger.faults import start
+@pytest.fixture(scope="module")
+def once():
+    """Run `once.py` in a process of its own, and return how it ended."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with start("once.py", **pipes) as nursery:
 
+        def run(*arguments):
+            print(json.dumps(list(map(str, arguments))), file=nursery.stdin, flush=True)
+            return int(nursery.stdout.readline())
+
+        yield run
+
+
+@pytest.mark.parametrize("step", [*STEPS, "released"])
+def test_killed_at_one_step_and_resumed(step, once, sqlite_url, tmp_path):
+    """The shortest form of L1: one process, one kill, one retry."""
     with Ledger.open(sqlite_url, budget=Budget(epsilon=0.1)):
         pass
     log = tmp_path / "log"
-    assert start("once.py", sqlite_url, log, step).wait() == -9
+    assert once(sqlite_url, log, step) == -9
     answers = settle(sqlite_url, log, keys=1, cost=0.1)
     charged = step not in ("reserve", "commit-reserve")
     assert set(answers) == ({"key0"} if charged else set())
-    assert start("once.py", sqlite_url, log, "never").wait() == 0
+    assert once(sqlite_url, log, "never") == 0
     again = settle(sqlite_url, log, keys=1, cost=0.1)
     assert answers.items() <= again.items()
     assert len(again) == 1

@@ -8,62 +8,53 @@ from case import Case
 from hush import mechanisms as m
 
 UNIT = (0.0, 1.0)
+SCORES, MIXED, UP = [0, 1, 1], [1, 1, 0], [1, 1, 2]
+
+
+def scored(name, mechanism, law, *, neighbor=MIXED, tight=False) -> Case:
+    """Return a choice by scores that move by one at most, both ways or only up."""
+
+    def both():
+        return [list(SCORES), list(neighbor)]
+
+    return Case(name, mechanism, law, both, tight=tight, strict=False)
 
 
 def every_choice() -> list[Case]:
     """Return one case or more for every mechanism that chooses."""
     return [
-        Case(
-            "exponential",
-            m.Exponential(2.0),
-            worst.exponential(2.0, 1.0),
-            lambda: [[0, 1, 1], [1, 1, 0]],
-            tight=True,
-            strict=False,
+        scored(
+            "exponential", m.Exponential(2.0), worst.exponential(2.0, 1.0), tight=True
         ),
-        Case(
+        scored(
             "exponential, monotone",
             m.Exponential(1.0, monotone=True),
             worst.selection(exact.softmax, 1.0, monotone=True),
-            lambda: [[0, 1, 1], [1, 1, 2]],
-            strict=False,
+            neighbor=UP,
         ),
-        Case(
+        scored(
             "noisy max, laplace",
             m.NoisyMax(2.0, kind="laplace"),
             worst.selection(exact.noisy_max, 2.0),
-            lambda: [[0, 1, 1], [1, 1, 0]],
-            strict=False,
         ),
-        Case(
+        scored(
             "noisy max, gumbel",
             m.NoisyMax(2.0, kind="gumbel"),
             worst.exponential(2.0, 1.0),
-            lambda: [[0, 1, 1], [1, 1, 0]],
             tight=True,
-            strict=False,
         ),
-        Case(
+        scored(
             "noisy max, exponential",
             m.NoisyMax(2.0),
             worst.selection(exact.permute_and_flip, 2.0),
-            lambda: [[0, 1, 1], [1, 1, 0]],
-            strict=False,
         ),
-        Case(
+        scored(
             "permute and flip, monotone",
             m.PermuteAndFlip(1.0, monotone=True),
             worst.selection(exact.permute_and_flip, 1.0, monotone=True),
-            lambda: [[0, 1, 1], [1, 1, 2]],
-            strict=False,
+            neighbor=UP,
         ),
-        Case(
-            "top two",
-            m.TopK(2, scale=2.0),
-            worst.selection(exact.top_two, 2.0),
-            lambda: [[0, 1, 1], [1, 1, 0]],
-            strict=False,
-        ),
+        scored("top two", m.TopK(2, scale=2.0), worst.selection(exact.top_two, 2.0)),
         Case(
             "median, add or remove",
             m.Quantile(0.5, UNIT, 1.0),

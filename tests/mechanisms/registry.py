@@ -130,27 +130,19 @@ def every_mechanism() -> list[Case]:
             grid=1,
             errors=additive(m.DiscreteGaussian(2)),
         ),
-        Case(
-            "discrete gaussian, vector",
-            m.DiscreteGaussian(5),
-            worst.spread(gauss, (1, 1), 5.0),
-            lambda: [[0, 0], [1, 1]],
-            sensitivity=math.sqrt(2),
-            pure=False,
-            grid=1,
-            options={"dimension": 2},
-            strict=False,
-        ),
-        Case(
-            "discrete gaussian, narrow vector",
-            m.DiscreteGaussian(1),
-            worst.spread(gauss, (1, 1), 1.0),
-            lambda: [[0, 0], [1, 1]],
-            sensitivity=math.sqrt(2),
-            pure=False,
-            grid=1,
-            options={"dimension": 2},
-            strict=False,
+        *(
+            Case(
+                f"discrete gaussian, {width}vector",
+                m.DiscreteGaussian(std),
+                worst.spread(gauss, (1, 1), float(std)),
+                lambda: [[0, 0], [1, 1]],
+                sensitivity=math.sqrt(2),
+                pure=False,
+                grid=1,
+                options={"dimension": 2},
+                strict=False,
+            )
+            for width, std in (("", 5), ("narrow ", 1))
         ),
         Case(
             "staircase",

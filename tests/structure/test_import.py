@@ -25,23 +25,23 @@ def run_python(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_import_is_light():
-    code = f"import hush, sys; print(sorted({HEAVY!r} & set(sys.modules)))"
-    assert run_python(code) == "[]"
+# SciPy's parts load where a function of theirs is called: `import scipy` alone.
+PARTS = {f"scipy.{each}" for each in ("special", "stats", "optimize", "integrate")}
+CORE = "hush.noise, hush.privacy, hush.mechanisms, hush.bounds"
+LIGHT = {
+    "hush": HEAVY,
+    CORE: HEAVY | PARTS | {"mpmath"},
+    "hush.local": {"hush.privacy", "ibis", "matplotlib", "pandas"}
+    | {"scipy.optimize", "scipy.stats"},
+    "hush.learn": {"jax", "optax"},
+    "hush.cli": {"ibis", "duckdb", "matplotlib", "pandas", "pyarrow", "jax"}
+    | {"scipy.stats"},
+}
 
 
-def test_the_core_is_light():
-    # SciPy's parts load where a function of theirs is called: `import scipy` alone.
-    parts = {"scipy.special", "scipy.stats", "scipy.optimize"}
-    code = (
-        "import hush.noise, hush.privacy, hush.mechanisms, hush.bounds, sys;"
-        f"print(sorted({HEAVY | parts!r} & set(sys.modules)))"
-    )
-    assert run_python(code) == "[]"
-
-
-def test_learning_without_sgd_loads_no_jax():
-    code = "import hush.learn, sys; print(sorted({'jax', 'optax'} & set(sys.modules)))"
+@pytest.mark.parametrize("what", LIGHT)
+def test_an_import_is_light(what):
+    code = f"import {what}, sys; print(sorted({LIGHT[what]!r} & set(sys.modules)))"
     assert run_python(code) == "[]"
 
 

@@ -22,8 +22,7 @@ DELEGATES = {
     ("ledger/release.py", "plots"),
     ("privacy/curve.py", "plots"),
     ("tables/aggregate.py", "inference"),
-    ("tables/answer.py", "plots"),
-    ("tables/presented.py", "plots"),
+    ("tables/shown.py", "plots"),
 }
 
 # Heavy or optional libraries, and the parts that may import them at the top of a file.

@@ -4,8 +4,9 @@ import ibis
 import pyarrow
 import pytest
 
+from hush.tables import embedded
 from servers import database, postgres, spark
-from tables.desk import Desk
+from tables.desk import Desk, written_once
 
 SPARK_CASES = 1  # per test in the fast lane: each costs Spark seconds, others a moment
 
@@ -94,8 +95,15 @@ def engine(request):
 
 
 @pytest.fixture(scope="module")
-def desk():
+def one_text():
+    """Make SQL once where the same is asked of many tables, which takes most of it."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        made = Desk(monkeypatch)
-        yield made
-        made.connection.disconnect()
+        monkeypatch.setattr(embedded, "written", written_once)
+        yield
+
+
+@pytest.fixture
+def desk(monkeypatch):
+    made = Desk(monkeypatch)
+    yield made
+    made.connection.disconnect()

@@ -1,12 +1,14 @@
 """A small table of people, and one engine on which such tables are laid."""
 
 import functools
+from dataclasses import fields
 
 import ibis
 import numpy as np
 import pyarrow
 
 from hush.tables import embedded
+from hush.tables.reading import Reading
 
 
 def base(seed):
@@ -48,29 +50,81 @@ def _fit(value, kind):
     return value
 
 
+_written = embedded.written
+
+
+@functools.lru_cache(maxsize=500)
+def _text(connection, asked):
+    return _written(connection, asked.to_expr())
+
+
+def written_once(connection, relation):
+    """The SQL of a relation; equal expressions have equal texts, whatever the rows."""
+    return _text(connection, relation.op())
+
+
+class _Watched:
+    """An engine that counts how often somebody reached for it."""
+
+    def __init__(self, engine):
+        self.engine, self.asked = engine, 0
+
+    def __getattr__(self, name):
+        self.asked += 1
+        return getattr(self.engine, name)
+
+
 class Desk:
     """One engine on which table after table is laid, under one name.
 
-    Ibis makes SQL from an expression without looking at rows, and takes most of a small
-    release to do so. Equal expressions are compiled once; one into which data found its
-    way is another expression.
+    Nothing is done twice: Ibis takes most of a small release to build expressions and
+    to make SQL of them, and a table is on one side of several pairs. What is built
+    while the engine is asked nothing follows from public parameters alone, equal
+    expressions have equal texts, and equal rows equal sums. An expression into which
+    data found its way is built again on every table, and is another one.
     """
 
     def __init__(self, monkeypatch):
-        self.connection = ibis.duckdb.connect()
-        honest = embedded.written
-
-        @functools.cache
-        def text(asked):
-            return honest(self.connection, asked.to_expr())
-
-        def written(connection, relation):
-            if connection is not self.connection:
-                return honest(connection, relation)
-            return text(relation.op())
-
-        monkeypatch.setattr(embedded, "written", written)
+        self.connection = ibis.duckdb.connect(threads=1)
+        self.connection.con = _Watched(self.connection.con)
+        self._laid = ""
+        for kind in Reading.__subclasses__():
+            built = self._building_once(kind.relation)
+            monkeypatch.setattr(kind, "relation", built)
+        monkeypatch.setattr(embedded, "written", written_once)
+        monkeypatch.setattr(embedded, "fetch", self._reading_once(embedded.fetch))
 
     def lay(self, columns):
+        self._laid = repr(columns)
         self.connection.con.register("desk", arrow(columns))
         return self.connection.table("desk")
+
+    def _building_once(self, build):
+        kept = {}
+
+        def relation(reading, view):
+            parts = (getattr(view, each.name) for each in fields(view))
+            public = (p.op() if isinstance(p, ibis.Table) else p for p in parts)
+            asked = reading, *public
+            if asked in kept:
+                return kept[asked]
+            before = self.connection.con.asked
+            built = build(reading, view)
+            if self.connection.con.asked == before:
+                kept[asked] = built
+            return built
+
+        return relation
+
+    def _reading_once(self, read):
+        kept = {}
+
+        def fetch(connection, relation):
+            if connection is not self.connection:
+                return read(connection, relation)
+            asked = self._laid, relation.op()
+            if asked not in kept:
+                kept[asked] = read(connection, relation)
+            return kept[asked]
+
+        return fetch

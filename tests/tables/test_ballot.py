@@ -10,6 +10,8 @@ import hush
 from hush.tables.ballot import Ballot, Poll
 from hush.tables.reading import Fetched, Sums
 
+pytestmark = pytest.mark.usefixtures("one_text")
+
 
 def rows(seed):
     """People with few and many keys, equal rows, NULL in every column."""

@@ -17,6 +17,7 @@ from hush.tables.bounding import UNIT, Grid
 from hush.tables.dataset import open_table
 from hush.tables.reading import Fetched
 
+pytestmark = pytest.mark.usefixtures("one_text")
 KEYS = ["a", "b"]
 NEIGHBORS = ["add-remove", "replace-one"]
 
@@ -102,9 +103,9 @@ def test_exhaustive_neighbors_of_tiny_tables(neighbors, grouped, bounds):
     ]
     connection = ibis.duckdb.connect()
     found, limits = [], None
-    for i, rows in enumerate(contributions):
+    for rows in contributions:
         table = connection.create_table(
-            f"t{i}", pyarrow.table(arrow([*rows, (1, "a", 1.0)]))
+            "t", pyarrow.table(arrow([*rows, (1, "a", 1.0)])), overwrite=True
         )
         asked = query(table, neighbors=neighbors, grouped=grouped, bounds=bounds)
         found.append(vectors(asked))

@@ -19,6 +19,7 @@ from hush.tables.caps import Caps, Field, capped
 from hush.tables.engine import fetch
 from hush.tables.hashes import nth_of_sorted
 
+pytestmark = pytest.mark.usefixtures("one_text")
 BITS = (3, 5)
 
 

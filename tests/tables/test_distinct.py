@@ -9,6 +9,8 @@ import pytest
 import hush
 from hush.tables.reading import Fetched
 
+pytestmark = pytest.mark.usefixtures("one_text")
+
 
 def exact(table, neighbors="add-remove", rows=3, text="x", grouped=True):
     data = hush.open(
@@ -69,9 +71,9 @@ def test_tiny_tables_move_by_no_more_than_declared(neighbors):
         for chosen in itertools.combinations(pairs, size)
     ]
     found = []
-    for i, rows in enumerate(contributions):
+    for rows in contributions:
         name = connection.create_table(
-            f"t{i}", pyarrow.table(arrow([*rows, (1, "a", 1.0)]))
+            "t", pyarrow.table(arrow([*rows, (1, "a", 1.0)])), overwrite=True
         )
         part, vector = exact(name, neighbors=neighbors, rows=2)
         found.append(vector)

@@ -9,6 +9,7 @@ import pytest
 import hush
 from hush.tables.reading import Fetched
 
+pytestmark = pytest.mark.usefixtures("one_text")
 LIMITS = {
     "int8": (-(2**7), 2**7 - 1),
     "int16": (-(2**15), 2**15 - 1),

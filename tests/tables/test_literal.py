@@ -7,6 +7,7 @@ import pytest
 import hush
 from hush.tables.reading import Fetched
 
+pytestmark = pytest.mark.usefixtures("one_text")
 KEYS = ["a", "b", "c"]
 
 

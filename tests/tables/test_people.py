@@ -16,6 +16,7 @@ from hush.tables.bounding import Grid
 from hush.tables.engine import fetch
 from tables.desk import base
 
+pytestmark = pytest.mark.usefixtures("one_text")
 BOUNDS = (-3.0, 50.0)
 ODD = [None, math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, -0.0, 0.0, 7.25]
 MEASURES = {

@@ -7,6 +7,7 @@ import pytest
 import hush
 from hush.errors import InvalidArgument
 
+pytestmark = pytest.mark.usefixtures("one_text")
 PEOPLE = 20_000
 
 

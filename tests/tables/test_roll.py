@@ -15,6 +15,7 @@ from hush.tables.reading import Fetched, Sums
 from hush.tables.roll import Roll
 from hush.tables.words import mixed
 
+pytestmark = pytest.mark.usefixtures("one_text")
 FAR = 2**63 - 1
 
 

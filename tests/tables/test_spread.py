@@ -9,6 +9,7 @@ import pytest
 import hush
 from hush.tables.reading import Fetched
 
+pytestmark = pytest.mark.usefixtures("one_text")
 N = 3000
 
 

@@ -16,6 +16,8 @@ from hush.tables.bounding import UNIT
 from hush.tables.engine import fetch
 from hush.tables.votes import holders, votes
 
+pytestmark = pytest.mark.usefixtures("one_text")
+
 
 def arrow(rows):
     people, products, days = zip(*rows, strict=True) if rows else ((), (), ())

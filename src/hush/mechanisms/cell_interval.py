@@ -10,9 +10,10 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.mechanisms import levels
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.cell_draw import Choice, draw
-from hush.mechanisms.cell_quantile import CellQuantile, depth, factor, fraction
+from hush.mechanisms.cell_quantile import CellQuantile, depth, factor
 from hush.mechanisms.cells import Cells, Integers
 from hush.mechanisms.geometric import Geometric
 from hush.mechanisms.mechanism import Mechanism
@@ -76,7 +77,7 @@ class CellInterval(Mechanism):
         checks.whole("size", self.size, at_least=1)
         checks.rational("scale", self.scale)
         checks.real("level", self.level, above=0, below=1)
-        fraction(self.at)
+        levels.fraction(self.at)
         if self.person is not None:
             checks.whole("person", self.person, at_least=1)
 
@@ -86,7 +87,7 @@ class CellInterval(Mechanism):
 
     @cached_property
     def _alpha(self) -> Fraction:
-        return fraction(self.at)
+        return levels.fraction(self.at)
 
     @property
     def _sampled(self) -> bool:

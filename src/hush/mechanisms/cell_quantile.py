@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.mechanisms import levels
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.cell_draw import Choice, draw
 from hush.mechanisms.cells import Cells, Group, Integers
@@ -24,18 +24,11 @@ from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 
-_FEW = 10**6  # denominators of levels
 _COARSE = 4  # counts that divide a heavy cell are this much noisier than the choice
 _MISS = 0.05  # how often a minimum may fall below all weight
 
 Edges = tuple[int, int]
 Target = Callable[[int], Fraction]
-
-
-def fraction(level: Any) -> Fraction:
-    """Return a level as the short fraction it means: 0.1 is 1/10."""
-    checks.real("at", level, at_least=0, at_most=1)
-    return Fraction(level).limit_denominator(_FEW)
 
 
 def factor(low: Fraction, high: Fraction) -> Fraction:
@@ -50,6 +43,10 @@ def factor(low: Fraction, high: Fraction) -> Fraction:
 def depth(scale: Fraction, size: int, miss: float) -> int:
     """Return a weight that a rank error reaches with probability at most `miss`."""
     return math.ceil(scale * Fraction(math.log(size / miss)))
+
+
+def _cost(inside: Fraction) -> Fraction:
+    return Fraction(2) if inside in (0, 1) else factor(inside, inside)
 
 
 @final
@@ -86,18 +83,11 @@ class CellQuantile(Mechanism):
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)
         checks.rational("scale", self.scale)
-        if isinstance(self.at, (tuple, list)):
-            levels = tuple(float(level) for level in self.at)
-            if not levels or any(a >= b for a, b in pairwise(levels)):
-                raise InvalidArgument("at must be an increasing sequence of levels.")
-            object.__setattr__(self, "at", levels)
-        for level in self._levels:
-            checks.real("at", level, at_least=0, at_most=1)
+        object.__setattr__(self, "at", levels.checked(self.at))
 
     @property
     def _levels(self) -> tuple[Fraction, ...]:
-        several = self.at if isinstance(self.at, tuple) else (self.at,)
-        return tuple(fraction(level) for level in several)
+        return levels.fractions(self.at)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -106,21 +96,8 @@ class CellQuantile(Mechanism):
     @cached_property
     def _rounds(self) -> tuple[Fraction, ...]:
         """Range of each round of choices, per unit of weight and 1/scale."""
-        rounds: list[Fraction] = []
-
-        def split(ends: tuple[Fraction, Fraction], levels: Any, turn: int) -> None:
-            if not levels:
-                return
-            middle = levels[len(levels) // 2]
-            inside = _between(ends[0], middle, ends[1])
-            extreme = inside in (0, 1)
-            cost = Fraction(2) if extreme else factor(inside, inside)
-            rounds[turn:] = [max([cost, *rounds[turn : turn + 1]]), *rounds[turn + 1 :]]
-            split((ends[0], middle), levels[: len(levels) // 2], turn + 1)
-            split((middle, ends[1]), levels[len(levels) // 2 + 1 :], turn + 1)
-
-        split((Fraction(0), Fraction(1)), self._levels, 0)
-        return tuple(rounds)
+        asked = levels.rounds(self._levels)
+        return tuple(max(map(_cost, each)) for each in asked)
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee for weights that move by `sensitivity` in all (ℓ1)."""
@@ -169,16 +146,16 @@ class CellQuantile(Mechanism):
         self,
         groups: list[Group],
         edges: list[Edges],
-        levels: tuple[Fraction, ...],
+        asked: tuple[Fraction, ...],
         ends: tuple[Fraction, Fraction],
         source: Source,
     ) -> list[Integers]:
         """Return, level by level, the cells in parts of groups between two levels."""
-        if not levels:
+        if not asked:
             return []
-        half = len(levels) // 2
-        middle = levels[half]
-        inside = _between(ends[0], middle, ends[1])
+        half = len(asked) // 2
+        middle = asked[half]
+        inside = levels.between(ends[0], middle, ends[1])
         target = self._target(inside)
         found = draw(
             [
@@ -187,7 +164,7 @@ class CellQuantile(Mechanism):
             ],
             source,
         )
-        if len(levels) == 1:
+        if len(asked) == 1:
             return [found]
         shares = self._shares(groups, found, inside, source)
         below, above = [], []
@@ -199,9 +176,9 @@ class CellQuantile(Mechanism):
         left = [(edge[0], cell + 1) for edge, cell in zip(edges, cells, strict=True)]
         right = [(cell, edge[1]) for edge, cell in zip(edges, cells, strict=True)]
         return [
-            *self._find(below, left, levels[:half], (ends[0], middle), source),
+            *self._find(below, left, asked[:half], (ends[0], middle), source),
             found,
-            *self._find(above, right, levels[half + 1 :], (middle, ends[1]), source),
+            *self._find(above, right, asked[half + 1 :], (middle, ends[1]), source),
         ]
 
     def _target(self, level: Fraction) -> Target:
@@ -234,16 +211,9 @@ class CellQuantile(Mechanism):
         return cls(scale=at_least(spans * distance(sensitivity) / wanted), **public)
 
 
-def _between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
-    """Return where `level` lies between two others, as a fraction with few digits."""
-    if high <= low:
-        return Fraction(1, 2)
-    return ((level - low) / (high - low)).limit_denominator(_FEW)
-
-
 def _share(level: Fraction, below: int, inside: int, above: int) -> Fraction:
     """Return the share of a cell that lies below a level of the whole."""
     if inside <= 0:
         return Fraction(1, 2)
     wanted = (level * (below + inside + above) - below) / inside
-    return min(max(wanted, Fraction(0)), Fraction(1)).limit_denominator(_FEW)
+    return min(max(wanted, Fraction(0)), Fraction(1)).limit_denominator(levels.FEW)

@@ -37,7 +37,9 @@ def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Cur
     if scalar and std <= _TABLE and norm <= _TABLE:
         return Pair.shift(law.DiscreteGaussian(std), by=math.ceil(norm))
     if std >= 2 * _SMOOTH:
-        mu = float(norm) / math.sqrt(float(std**2 - _SMOOTH**2))
+        # A ratio of fractions: squares of huge numbers are beyond floats.
+        squared = Fraction(norm) ** 2 / (std**2 - _SMOOTH**2)
+        mu = math.sqrt(float(squared)) if squared < 2**1000 else math.inf
         return GDP(mu=mu * (1 + 2.0**-50))
     return ZCDP(rho=float(norm) ** 2 / (2 * float(std) ** 2) * (1 + 2.0**-50))
 

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import InvalidArgument
+from hush.mechanisms import levels
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.data import clamp, column
 from hush.mechanisms.exponential import Exponential
@@ -22,7 +21,6 @@ from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 from hush.units import Neighbors
 
-_FEW = 10**6  # denominators of levels: ranks times these stay whole and below 2^63
 _BITS = 40  # the interval is cut into 2^40 equal cells
 
 
@@ -85,37 +83,16 @@ class Quantile(Mechanism):
         checks.rational("scale", self.scale)
         object.__setattr__(self, "bounds", (lower, upper))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
-        if isinstance(self.at, (tuple, list)):
-            levels = tuple(float(level) for level in self.at)
-            if not levels or any(a >= b for a, b in pairwise(levels)):
-                raise InvalidArgument("at must be an increasing sequence of levels.")
-            object.__setattr__(self, "at", levels)
-        for level in self._levels:
-            checks.real("at", level, at_least=0, at_most=1)
+        object.__setattr__(self, "at", levels.checked(self.at))
 
     @property
     def _levels(self) -> tuple[Fraction, ...]:
-        several = self.at if isinstance(self.at, tuple) else (self.at,)
-        # Short decimals mean what they say: 0.1 is 1/10, so ranks stay small fractions.
-        return tuple(Fraction(level).limit_denominator(_FEW) for level in several)
+        return levels.fractions(self.at)
 
     @cached_property
     def _tree(self) -> tuple[tuple[Fraction, ...], ...]:
         """Return, level by level, the relative positions asked of each part."""
-        rounds: list[list[Fraction]] = []
-
-        def split(low: Fraction, high: Fraction, levels: Any, depth: int) -> None:
-            if not levels:
-                return
-            if len(rounds) == depth:
-                rounds.append([])
-            middle = levels[len(levels) // 2]
-            rounds[depth].append(_between(low, middle, high))
-            split(low, middle, levels[: len(levels) // 2], depth + 1)
-            split(middle, high, levels[len(levels) // 2 + 1 :], depth + 1)
-
-        split(Fraction(0), Fraction(1), self._levels, 0)
-        return tuple(tuple(each) for each in rounds)
+        return levels.rounds(self._levels)
 
     def _spans(self, people: Fraction) -> list[Fraction]:
         """Return the range of each round, in units of 1/scale."""
@@ -162,25 +139,25 @@ class Quantile(Mechanism):
     def _find(
         self,
         cells: NDArray[np.int64],
-        levels: tuple[Fraction, ...],
+        asked: tuple[Fraction, ...],
         low: int,
         high: int,
         source: Source,
         ends: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1)),
     ) -> list[int]:
-        """Return the cells of `levels` among records between two found ones."""
-        if not levels:
+        """Return the cells of `asked` among records between two found ones."""
+        if not asked:
             return []
-        half = len(levels) // 2
+        half = len(asked) // 2
         exact = checks.rational("scale", self.scale)
-        inside = _between(ends[0], levels[half], ends[1])
+        inside = levels.between(ends[0], asked[half], ends[1])
         cell = low + draw(cells - low, inside, exact, high - low, source)
         cut = int(np.searchsorted(cells, cell, side="right"))
         left = self._find(
-            cells[:cut], levels[:half], low, cell, source, (ends[0], levels[half])
+            cells[:cut], asked[:half], low, cell, source, (ends[0], asked[half])
         )
         right = self._find(
-            cells[cut:], levels[half + 1 :], cell, high, source, (levels[half], ends[1])
+            cells[cut:], asked[half + 1 :], cell, high, source, (asked[half], ends[1])
         )
         return [*left, cell, *right]
 
@@ -193,10 +170,3 @@ class Quantile(Mechanism):
         return cls(
             scale=at_least(spans / checks.rational("epsilon", epsilon)), **public
         )
-
-
-def _between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
-    """Return where `level` lies between two others, as a fraction with few digits."""
-    if high <= low:
-        return Fraction(1, 2)
-    return ((level - low) / (high - low)).limit_denominator(_FEW)

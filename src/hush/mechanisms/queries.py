@@ -179,6 +179,11 @@ def variance(
     lower, upper = checks.interval("bounds", bounds)
     n = _size(size, relation, "variance")
     half = Fraction(upper) / 2 - Fraction(lower) / 2
+    if half > 2**510:  # floats hold the square of the range, and noise above it
+        raise InvalidArgument(
+            "bounds of a variance must be less than 1e153 apart; "
+            f"got ({lower:g}, {upper:g}). Measure in larger units."
+        )
     if relation is Neighbors.REPLACE_ONE:
 
         def exact(data: Any) -> Fraction:

@@ -11,8 +11,8 @@ from hush.mechanisms.discrete_gaussian import DiscreteGaussian
 from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.values import lattice
-from hush.noise import SECURE, Source
+from hush.mechanisms.values import FINE
+from hush.noise import SECURE, Lattice, Source
 from hush.privacy.curve import Curve
 from hush.units import Neighbors
 
@@ -111,7 +111,9 @@ class Released(Mechanism):
                     else inner
                 )
             noise = inner.scale if isinstance(inner, Laplace) else inner.std
-            return replace(inner, step=lattice(None, Fraction(noise)).step)
+            # Answers are fractions, so a lattice above whole numbers loses nothing.
+            grid = Lattice.under(Fraction(noise), bits=FINE)
+            return replace(inner, step=grid.step)
         return inner
 
     def curve(self, sensitivity: Any = 1) -> Curve:

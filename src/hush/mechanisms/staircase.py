@@ -63,6 +63,7 @@ class Staircase(Mechanism):
         if self.step is not None:
             grid = values.lattice(self.step, max(width, Fraction(self.step)))
             object.__setattr__(self, "step", grid.step)
+        _ = self._law  # what cannot be drawn is refused here, not when it is asked
 
     @cached_property
     def _grid(self) -> Lattice:

@@ -7,6 +7,7 @@ from hush.privacy.advanced import (
     sgd_moment_estimate,
     sgd_std_estimate,
 )
+from hush.privacy.amplification import amplified, amplified_approx, amplified_loose
 from hush.privacy.approx import Approx
 from hush.privacy.between import Between, Worst, worst
 from hush.privacy.calibrate import calibrate
@@ -30,13 +31,7 @@ from hush.privacy.loss import Loss
 from hush.privacy.optimal import mixed
 from hush.privacy.pair import Pair
 from hush.privacy.parallel import parallel
-from hush.privacy.poisson import (
-    Sampled,
-    amplified,
-    amplified_approx,
-    amplified_loose,
-    poisson,
-)
+from hush.privacy.poisson import Sampled, poisson
 from hush.privacy.profile import Profile
 from hush.privacy.pure import Pure
 from hush.privacy.rdp import RDP

@@ -1,27 +1,26 @@
 """Sampling without replacement: a secret batch of fixed size."""
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.privacy.amplification import Amplified, thinned
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_mirrored import MirroredLoss
-from hush.privacy.poisson import Sampled, amplified, thinned
+from hush.privacy.poisson import Sampled
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats
 from hush.units import Neighbors
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Components
+    from hush.privacy.loss_law import LossLaw
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Subset(Curve):
+class Subset(Amplified):
     """A mechanism on a random batch, under replacement of one record.
 
     Guarantee: C_p(f), p = batch/records: the convex hull of min(f_p, f_p⁻¹), the same
@@ -46,42 +45,15 @@ class Subset(Curve):
         """Bracket δ = p δ_base(log(1 + (e^ε - 1)/p)), the larger mixture."""
         return thinned(_Level(self.base), self.rate, Direction.REMOVE, epsilon)
 
-    def _epsilon(self, delta: float) -> float:
-        if delta == 0.0:
-            top = float(self.base.epsilon_at(0.0))
-            return amplified(top, self.rate) if math.isfinite(top) else math.inf
-        return super()._epsilon(delta)
+    @property
+    def _rate(self) -> float:
+        return self.rate
 
-    @cached_property
-    def rho(self) -> float:
-        """A sampled mechanism keeps the ρ of its base; no smaller one is proven."""
-        return self.base.rho
-
-    @cached_property
-    def mu(self) -> float:
-        """A sampled mechanism keeps the μ of its base; no smaller one is proven."""
-        return self.base.mu
-
-    def components(self) -> "tuple[Components, Components]":
-        """Return the mirrored loss law of a Gaussian base, else a pair from dots."""
-        return _mirrored(self.base.components()[0], self.rate) or super().components()
-
-    def components_lower(self) -> "tuple[Components, Components]":
-        """Return the same from below."""
-        found = _mirrored(self.base.components_lower()[0], self.rate)
-        return found or super().components_lower()
-
-
-def _mirrored(
-    components: "Components", rate: float
-) -> "tuple[Components, Components] | None":
-    if len(components) != 1 or components[0][1] != 1:
-        return None
-    law = components[0][0]
-    if not isinstance(law, GaussianLoss):
-        return None
-    both = ((MirroredLoss(1 / law.mu, rate), 1),)
-    return both, both
+    def _laws(self, law: "LossLaw") -> "tuple[LossLaw, LossLaw] | None":
+        if not isinstance(law, GaussianLoss):
+            return None
+        both = MirroredLoss(1 / law.mu, self.rate)
+        return both, both
 
 
 @final

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hush import checks, markup
+from hush import checks
 from hush.ledger import Release
 from hush.tables.aggregate import Estimate, Released
 from hush.tables.extra import package
 from hush.tables.part import Key, Part
 from hush.tables.planned import shared_bars
+from hush.tables.shown import Shown
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
     from hush.mechanisms.mechanism import Mechanism
-    from hush.tables.presented import Presented
     from hush.tables.query import Query
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Answer:
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Shown):
     """Released aggregates: one row per group, with intervals and a receipt.
 
     Guarantee: a function of the stored release alone; nothing here can reach the data.
@@ -126,57 +126,9 @@ class Answer:
         arrow = package("pyarrow", "arrow", "to_arrow()")
         return arrow.table(self._columns(level))
 
-    def to_pandas(self, level: float | None = None) -> Any:
-        """Return a pandas frame."""
-        return framed("pandas", self, level)
-
-    def to_polars(self, level: float | None = None) -> Any:
-        """Return a Polars frame."""
-        return framed("polars", self, level)
-
     def to_json(self) -> str:
         """Return the stored release as JSON text."""
         return self.release.to_json()
-
-    def plot(
-        self, name: str | None = None, *, level: float = 0.95, axes: Any = None
-    ) -> Any:
-        """Draw one aggregate, the first unless named; return the axes."""
-        from hush import plots
-
-        return plots.release(self, name, level=level, axes=axes)
-
-    def __repr__(self) -> str:
-        return text_table(self.to_dict(0.95))
-
-    def _repr_html_(self) -> str:
-        return html_table(self.to_dict(0.95), self.receipt)
-
-
-def html_table(columns: Mapping[str, list[Any]], receipt: "Receipt") -> str:
-    """Return released columns as a table for notebooks."""
-    rows = zip(*columns.values(), strict=True)
-    cells = ([_cell(each) for each in row] for row in rows)
-    return markup.grid(f"Released with 95% intervals, {receipt}", list(columns), cells)
-
-
-def text_table(columns: Mapping[str, list[Any]]) -> str:
-    """Return released columns as aligned text."""
-    return markup.aligned({n: [_cell(v) for v in each] for n, each in columns.items()})
-
-
-def framed(library: str, answer: "Answer | Presented", level: float | None) -> Any:
-    """Return released columns as a frame of pandas or Polars."""
-    made = package(library, library, f"to_{library}()")
-    package("pyarrow", library, f"to_{library}()")
-    table = answer.to_arrow(level)
-    return table.to_pandas() if library == "pandas" else made.from_arrow(table)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_cell, value))
-    return f"{value:,.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _rows(values: Any) -> Any:

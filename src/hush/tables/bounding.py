@@ -17,6 +17,8 @@ from typing import Any, final
 
 import ibis
 import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
@@ -135,6 +137,12 @@ def share(held: Any, rows: int) -> Any:
     most = ibis.literal(rows * UNIT, "int64")
     least = ibis.greatest(held, ibis.literal(rows, "int64"))
     return (most / least).floor().cast("int64")
+
+
+def shares(held: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Return `share` in this process: the same numbers, by the same operations."""
+    most = np.floor(float(rows * UNIT) / np.maximum(held, rows))
+    return most.astype(np.int64)
 
 
 def wide(table: ir.Table) -> bool:

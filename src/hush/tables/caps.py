@@ -14,8 +14,9 @@ changes nothing for anybody else (docs/proofs/caps.md). There are no window func
 and every engine keeps a sample of the same kind; a fixed engine always the same one.
 """
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -29,9 +30,9 @@ from hush.tables.bounding import UNIT
 from hush.tables.hashes import embedded, hashed, keyed, nth_smallest, smallest
 from hush.units import Neighbors
 
-_WORD = 63  # bits of a word that sorts as it should in 64-bit integers
+WORD = 63  # bits of a word that sorts as it should in 64-bit integers
 _HASH = 20  # bits of hash that a sample needs at least
-_PLACES = 8  # so many rows are told apart place by place
+PLACES = 8  # so many rows are told apart place by place
 
 
 @final
@@ -78,6 +79,11 @@ class Caps:
         checks.whole("rows", self.rows, at_least=1, at_most=10**5)
         if self.groups is not None:
             checks.whole("groups", self.groups, at_least=1)
+
+    @property
+    def binding(self) -> bool:
+        """Whether the rows that are kept can be in too many groups."""
+        return self.groups is not None and self.groups < self.rows
 
     def cells(self, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> int:
         """Return how many groups can change: ℓ0."""
@@ -138,8 +144,8 @@ def capped(
     mark = tuple(known[name] for name in tell)
     inside = [field.inside for field in fields]
     wide = sum(field.bits for field in fields)
-    places = embedded(known) and (caps.rows <= _PLACES or not _binding(caps))
-    full = wide + _HASH > _WORD
+    places = embedded(known) and (caps.rows <= PLACES or not caps.binding)
+    full = not narrow(wide)
     if tell or (full and not (places and wide <= seal.BITS)):
         kept = _by_hash(known, unit, fields, inside, caps, group, mark, salt)
         return kept.select(*(field.name for field in fields), "_w")
@@ -147,8 +153,7 @@ def capped(
         words = known.select(_unit=known[unit], _word=_content(fields, inside))
         words = seal.sealed(words, "_unit", ["_word"], salt)
     else:
-        word = _packed(known[unit], fields, inside, salt)
-        words = known.select(_unit=known[unit], _word=word)
+        words = packed(known, unit, fields, salt)
     if places:
         chosen = _by_places(words, fields, caps, group, salt if full else None)
     else:
@@ -157,11 +162,6 @@ def capped(
         **{field.name: _part(chosen["_word"], fields, field.name) for field in fields},
         _w=ibis.literal(UNIT, "int64"),
     )
-
-
-def _binding(caps: Caps) -> bool:
-    """Return whether the rows that are kept can be in too many groups."""
-    return caps.groups is not None and caps.groups < caps.rows
 
 
 def _check(
@@ -189,20 +189,26 @@ def _check(
 # -- rows that fit into a word -----------------------------------------------------
 
 
-def _packed(
-    unit: Any,
-    fields: Sequence[Field],
-    inside: Sequence[Any],
-    salt: int,
-) -> Any:
-    """Return a word: a hash of person and content above the content itself."""
-    content = _content(fields, inside)
+def narrow(wide: int) -> bool:
+    """Return whether a word has room for a hash above rows of so many bits."""
+    return wide + _HASH <= WORD
+
+
+def packed(
+    table: ir.Table, unit: str, fields: Sequence[Field], salt: int = 0
+) -> ir.Table:
+    """Return people and words: a hash of person and content above the content itself.
+
+    Rows without a unit belong to nobody and are dropped; the others must be `narrow`.
+    """
+    known = table.filter(table[unit].notnull())
+    content = _content(fields, [field.inside for field in fields])
     wide = sum(field.bits for field in fields)
     # Within one person the exclusive or tells every two contents apart.
     start = ibis.literal(salt, "int64")
-    mixed = hashed(hashed(unit) ^ start ^ content)
-    high = mixed & ibis.literal((1 << (_WORD - wide)) - 1, "int64")
-    return _shifted(high, wide) + content
+    mixed = hashed(hashed(known[unit]) ^ start ^ content)
+    high = mixed & ibis.literal((1 << (WORD - wide)) - 1, "int64")
+    return known.select(_unit=known[unit], _word=_shifted(high, wide) + content)
 
 
 def _content(fields: Sequence[Field], inside: Sequence[Any]) -> Any:
@@ -219,13 +225,15 @@ def _shifted(value: Any, bits: int) -> Any:
 
 def _part(word: Any, fields: Sequence[Field], name: str) -> Any:
     """Return the named field of a word."""
-    below = 0
-    for field in reversed(fields):
-        if field.name == name:
-            mask = ibis.literal((1 << field.bits) - 1, "int64")
-            return (word >> ibis.literal(below, "int64")) & mask
-        below += field.bits
-    raise AssertionError(name)
+    shift, mask = within({field.name: field.bits for field in fields}, name)
+    return (word >> ibis.literal(shift, "int64")) & ibis.literal(mask, "int64")
+
+
+def within(widths: Mapping[str, int], name: str) -> tuple[int, int]:
+    """Return how far a word is shifted to the right for a field, and its mask."""
+    after = itertools.dropwhile(lambda each: each != name, widths)
+    shift = sum(widths[each] for each in after) - widths[name]
+    return shift, (1 << widths[name]) - 1
 
 
 def _by_lists(
@@ -236,7 +244,7 @@ def _by_lists(
     ordered = listed.mutate(_list=listed["_list"].sort())
     cut = ordered.mutate(_list=ordered["_list"][0 : caps.rows])
     kept = cut.select("_unit", _word=cut["_list"].unnest())
-    if group is None or caps.groups is None or not _binding(caps):
+    if group is None or caps.groups is None or not caps.binding:
         return kept
     coded = kept.mutate(_code=_part(kept["_word"], fields, group))
     # Words of different groups differ, so the first words of groups are in a row.
@@ -272,7 +280,7 @@ def _by_places(
     """
     rows = caps.rows
     listed = words.group_by("_unit").agg(_list=smallest(words["_word"], rows))
-    if group is None or caps.groups is None or not _binding(caps):
+    if group is None or caps.groups is None or not caps.binding:
         kept = listed.select("_unit", _word=listed["_list"].unnest())
         return kept if sealed is None else seal.opened(kept, "_unit", ["_word"], sealed)
     names = [f"_w{i}" for i in range(rows)]
@@ -351,7 +359,7 @@ def _by_hash(
     whole = ibis.literal(UNIT, "int64")
     weight = ibis.ifelse(light | (joined["_hash"] < joined["_cut"]), whole, share)
     kept = joined.filter(light | (joined["_hash"] <= joined["_cut"])).mutate(_w=weight)
-    if group is None or caps.groups is None or not _binding(caps):
+    if group is None or caps.groups is None or not caps.binding:
         return kept
     firsts = kept.group_by(_person=kept["_unit"], _code=kept[group]).agg(
         _first=kept["_hash"].min()

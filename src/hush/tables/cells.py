@@ -136,15 +136,22 @@ def read(table: Columns, by: tuple[str, ...], keys: Sequence[Key], axis: Axis) -
     """
     place = np.asarray(table["_cell"], dtype=np.int64)
     weight = np.asarray(table["_n"], dtype=np.int64)
+    if "_place" in table.column_names:  # of public keys, which are these
+        return _sliced(table["_place"], place, weight, len(keys), axis)
     group = _groups(table, by, keys)
     known = np.flatnonzero(group >= 0)
     # A group has a cell once, so no two of these are equal.
     order = known[np.argsort(group[known] * axis.size + place[known])]
-    cuts = np.searchsorted(group[order], np.arange(len(keys) + 1))
+    return _sliced(group[order], place[order], weight[order], len(keys), axis)
+
+
+def _sliced(group: Any, place: Any, weight: Any, groups: int, axis: Axis) -> Cells:
+    """Return the histograms of cells in order, group after group."""
+    cuts = np.searchsorted(group, np.arange(groups + 1))
     return Cells.listed(
         axis.size,
         [
-            (place[order[start:stop]], weight[order[start:stop]])
+            (place[start:stop], weight[start:stop])
             for start, stop in itertools.pairwise(cuts.tolist())
         ],
     )

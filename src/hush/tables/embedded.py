@@ -54,17 +54,28 @@ def fetch(connection: Any, relation: ir.Table) -> Columns:
     texts and are read here; a value that Python does not have stays its text, and no
     two values become one.
     """
-    connection._run_pre_execute_hooks(relation)  # shows DuckDB the frames in memory
-    schema = relation.schema()
+    text, schema = asked(connection, relation), relation.schema()
     columns = ", ".join(
         f"{_carried(connection, identifier(name), kind)} AS {identifier(name)}"
         for name, kind in schema.items()
     )
-    asked = f"SELECT {columns} FROM ({written(connection, relation)}) AS answer"
-    found = connection.con.sql(asked).fetchnumpy()
+    whole = f"SELECT {columns} FROM ({text}) AS answer"
+    found = connection.con.sql(whole).fetchnumpy()
     return Columns(
         {name: _exact(found[name], _reader(kind)) for name, kind in schema.items()}
     )
+
+
+def run(connection: Any, text: str) -> Columns:
+    """Run a statement whose columns are whole numbers of at most 64 bits."""
+    found = connection.con.sql(text).fetchnumpy()
+    return Columns({name: _exact(each, None) for name, each in found.items()})
+
+
+def asked(connection: Any, relation: ir.Table) -> str:
+    """Return the SQL of a relation that is going to run."""
+    connection._run_pre_execute_hooks(relation)  # shows DuckDB the frames in memory
+    return written(connection, relation)
 
 
 def written(connection: Any, relation: ir.Table) -> str:

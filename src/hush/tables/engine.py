@@ -21,10 +21,24 @@ def fetch(relation: ir.Table) -> Columns:
 
     Guarantee: an engine's own error, whose text may hold data, is not passed on.
     """
-    return guarded(
-        lambda: _run(relation),
-        lambda: DrawFailed("the engine could not answer; its own words are kept back."),
-    )
+    return guarded(lambda: _run(relation), _silent)
+
+
+def written(relation: ir.Table) -> str:
+    """Return the SQL of an embedded engine for a relation, to be asked about."""
+    return guarded(lambda: embedded.asked(relation.get_backend(), relation), _silent)
+
+
+def asked(relation: ir.Table, text: str) -> Columns:
+    """Run one statement about a relation that was `written`: whole numbers come back.
+
+    Guarantee: as for `fetch`.
+    """
+    return guarded(lambda: embedded.run(relation.get_backend(), text), _silent)
+
+
+def _silent() -> HushError:
+    return DrawFailed("the engine could not answer; its own words are kept back.")
 
 
 def _run(relation: ir.Table) -> Columns:

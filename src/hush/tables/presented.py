@@ -14,8 +14,8 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush.tables import expression, memory
-from hush.tables.answer import framed, html_table, text_table
 from hush.tables.engine import fetch
+from hush.tables.shown import Shown
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
@@ -65,8 +65,8 @@ class View:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Presented:
+@dataclass(frozen=True, eq=False, repr=False)
+class Presented(Shown):
     """Released aggregates as HAVING, ORDER BY and LIMIT left them.
 
     Guarantee: a function of the release alone; `answer` has all of it.
@@ -112,14 +112,6 @@ class Presented:
         whole = self.answer.to_dict(level).items()
         return {name: [values[i] for i in self.rows] for name, values in whole}
 
-    def to_pandas(self, level: float | None = None) -> Any:
-        """Return a pandas frame."""
-        return framed("pandas", self, level)
-
-    def to_polars(self, level: float | None = None) -> Any:
-        """Return a Polars frame."""
-        return framed("polars", self, level)
-
     def to_json(self) -> str:
         """Return the whole stored release as JSON text."""
         return self.answer.to_json()
@@ -128,17 +120,3 @@ class Presented:
         """Return the first rows of this view."""
         limit = count if self.view.limit is None else min(count, self.view.limit)
         return replace(self, view=replace(self.view, limit=limit))
-
-    def plot(
-        self, name: str | None = None, *, level: float = 0.95, axes: Any = None
-    ) -> Any:
-        """Draw one aggregate, the first unless named; return the axes."""
-        from hush import plots
-
-        return plots.release(self, name, level=level, axes=axes)
-
-    def __repr__(self) -> str:
-        return text_table(self.to_dict(0.95))
-
-    def _repr_html_(self) -> str:
-        return html_table(self.to_dict(0.95), self.receipt)

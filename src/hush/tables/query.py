@@ -181,14 +181,15 @@ class Query:
         found = [p.term for p in self.parts if isinstance(p, Statistic) and p.term]
         return tuple(dict.fromkeys(found))
 
-    @property
+    @cached_property
     def readings(self) -> tuple[Reading, ...]:
         """What the engine will be asked."""
         sums = any(isinstance(part, Statistic) for part in self.parts)
         own = [part.reading for part in self.parts if part.reading is not None]
         asked = Sums(self._terms) if sums else None
         found = self.groups.readings(self.dataset.table, asked, cut=self._rounded)
-        return tuple(dict.fromkeys([*found, *own]))
+        chosen = [each.chosen(self.view) for each in (*found, *own)]
+        return tuple(dict.fromkeys(chosen))
 
     def relations(self) -> tuple[ir.Table, ...]:
         """Return what the engine will run: exact sums of bounded contributions."""

@@ -17,6 +17,7 @@ from hush.tables import cells, expression
 from hush.tables.aggregate import Aggregate, Ends, Estimate, Released, bounded, limits
 from hush.tables.bounding import UNIT
 from hush.tables.cells import Axis
+from hush.tables.census import Census
 from hush.tables.columns import Columns
 from hush.tables.part import Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.reading import Fetched, Reading, View
@@ -35,14 +36,19 @@ class Cut(Reading):
     def relation(self, view: View) -> ir.Table:
         """One row per group and cell that has rows."""
         if view.sampled:
-            return view.tallied(self._cell, self.axis.size)
+            return view.tallied(self.code, self.axis.size)
         value = expression.unclamped(view.weighted, self.text)
         return cells.cells(view.weighted, view.by, value, self.axis)
 
-    def _cell(self, table: ir.Table) -> Any:
+    def chosen(self, view: View) -> Reading:
+        """Return a census where the engine runs in this process."""
+        return Census(self) if Census.serves(self, view) else self
+
+    def code(self, table: ir.Table) -> Any:
+        """Return 0 where a row has no value, and 1 above its cell elsewhere."""
         value = expression.unclamped(table, self.text)
-        nothing = ibis.null("int64")
-        return ibis.ifelse(value.notnull(), self.axis.cell(value), nothing)
+        one, zero = ibis.literal(1, "int64"), ibis.literal(0, "int64")
+        return ibis.ifelse(value.notnull(), self.axis.cell(value) + one, zero)
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return the fetched columns: which groups are wanted is known later."""

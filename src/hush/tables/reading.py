@@ -20,6 +20,7 @@ from hush.tables.caps import Caps, Field, capped
 from hush.tables.columns import Columns, objects
 
 Key = tuple[Any, ...]
+_FEW = 16  # keys that are compared with one by one
 
 
 @final
@@ -64,21 +65,41 @@ class View:
         if not self.sampled:
             found = {code.name: code.value(self.weighted) for code in codes}
             return self.weighted.mutate(**found), self.by
-        keys, table = self.keys or ((),), self.table
-        place = Field("_g", _place(table, self.by, keys), len(keys).bit_length())
-        fields = [place, *(Field(c.name, c.value(table), c.bits) for c in codes)]
-        caps = Caps(self.rows, self.groups)
-        return capped(table, str(self.unit), fields, caps, group="_g"), ("_g",)
+        fields = self.fields(codes)
+        kept = capped(self.table, str(self.unit), fields, self.caps, group="_g")
+        return kept, ("_g",)
 
-    def tallied(self, cell: Callable[[ir.Table], Any], size: int) -> ir.Table:
+    @property
+    def caps(self) -> Caps:
+        """The literal caps of a person."""
+        return Caps(self.rows, self.groups)
+
+    def widths(self, codes: tuple[Code, ...]) -> dict[str, int]:
+        """Return how many bits a sampled row has for its group and for each code."""
+        groups = len(self.keys or ((),)).bit_length()
+        return {"_g": groups, **{code.name: code.bits for code in codes}}
+
+    def fields(self, codes: tuple[Code, ...]) -> list[Field]:
+        """Return what a sampled row consists of."""
+        values = (self.place(self.table), *(code.value(self.table) for code in codes))
+        named = zip(self.widths(codes).items(), values, strict=True)
+        return [Field(name, value, bits) for (name, bits), value in named]
+
+    def place(self, table: ir.Table) -> Any:
+        """Return the place of a row's key among the public keys."""
+        return _place(table, self.by, self.keys or ((),))
+
+    @property
+    def near(self) -> bool:
+        """Whether that place is cheap to find: counted, or among few keys."""
+        keys = self.keys or ((),)
+        return len(keys) <= _FEW or _counted(self.table, self.by, keys)
+
+    def tallied(self, code: Callable[[ir.Table], Any], size: int) -> ir.Table:
         """Return rows (group…, `_cell`, `_n`): the weight of each cell with rows.
 
-        `cell` is a number in 0..size - 1, NULL where a row is in none.
+        `code` is 1 above a cell of 0..size - 1, and 0 where a row is in none.
         """
-
-        def code(table: ir.Table) -> Any:
-            return ibis.coalesce(cell(table), ibis.literal(-1, "int64")) + 1
-
         table, by = self.coded((Code("_code", code, size.bit_length()),))
         kept = table.filter(table["_code"] > 0)
         found = kept.group_by(*by, "_code").agg(_n=kept["_w"].sum().cast("int64"))
@@ -98,10 +119,9 @@ def _place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
     """Return the place of a row's key among public keys."""
     if not by:
         return ibis.literal(0, "int64")
-    values = [key[0] for key in keys]
-    if len(by) == 1 and table[by[0]].type().is_integer() and _consecutive(values):
+    if _counted(table, by, keys):
         # Rows of other keys are gone; counting is cheaper than comparing with each.
-        return table[by[0]].cast("int64") - ibis.literal(values[0], "int64")
+        return table[by[0]].cast("int64") - ibis.literal(keys[0][0], "int64")
     return ibis.cases(
         *(
             (is_key(table, by, key), ibis.literal(i, "int64"))
@@ -111,7 +131,11 @@ def _place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
     )
 
 
-def _consecutive(values: list[Any]) -> bool:
+def _counted(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> bool:
+    """Return whether keys are whole numbers in a row."""
+    if len(by) != 1 or not table[by[0]].type().is_integer():
+        return False
+    values = [key[0] for key in keys]
     whole = all(isinstance(v, int) and abs(v) < 1 << 62 for v in values)
     return whole and values == list(range(values[0], values[0] + len(values)))
 
@@ -143,6 +167,11 @@ class Reading(ABC):
         """Run the engine's expression, and return its columns."""
         del view
         return engine.fetch(relation)
+
+    def chosen(self, view: View) -> "Reading":
+        """Return the reading that answers this one: itself, or a faster one."""
+        del view
+        return self
 
     @property
     def answers(self) -> "tuple[Reading, ...]":
@@ -228,9 +257,19 @@ class Sums(Reading):
             for i, term in enumerate(self.terms)
         )
 
+    def chosen(self, view: View) -> Reading:
+        """Return a sample where the engine runs in this process."""
+        from hush.tables.sample import Sample  # which reads sums, and so this module
+
+        return Sample(self) if Sample.serves(self, view) else self
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """What a sampled row keeps of the terms."""
+        return tuple(Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
+
     def _of_sample(self, view: View) -> ir.Table:
-        codes = (Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
-        table, by = view.coded(tuple(codes))
+        table, by = view.coded(self.codes)
         moments = tuple(
             Moment(f"_m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
             for i in range(len(self.terms))

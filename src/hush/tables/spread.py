@@ -227,11 +227,7 @@ def covariance(first: str, second: str, bounds: Any) -> Any:
         >>> covariance("fare", "tip", bounds=((0, 80), (0, 20))).second
         'tip'
     """
-
-    def make(one: Any, two: Any) -> Covariance:
-        return Covariance(first, second, (limits(one), limits(two)))
-
-    return bounded((first, second), bounds, make)
+    return _of_two(Covariance, first, second, bounds)
 
 
 def correlation(first: str, second: str, bounds: Any) -> Any:
@@ -241,8 +237,11 @@ def correlation(first: str, second: str, bounds: Any) -> Any:
         >>> correlation("fare", "tip", bounds=((0, 80), (0, 20))).first
         'fare'
     """
+    return _of_two(Correlation, first, second, bounds)
 
-    def make(one: Any, two: Any) -> Correlation:
-        return Correlation(first, second, (limits(one), limits(two)))
+
+def _of_two(kind: type[_Both], first: str, second: str, bounds: Any) -> Any:
+    def make(one: Any, two: Any) -> _Both:
+        return kind(first, second, (limits(one), limits(two)))
 
     return bounded((first, second), bounds, make)

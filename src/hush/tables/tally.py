@@ -46,7 +46,12 @@ class Tally(Reading):
 
     def relation(self, view: View) -> ir.Table:
         """One row per group and cell that has rows."""
-        return view.tallied(self._bin if self.bins else self._value, self.size)
+        return view.tallied(self._code, self.size)
+
+    def _code(self, table: ir.Table) -> Any:
+        """Return 0 where a row is in no cell, and 1 above its cell elsewhere."""
+        cell = self._bin(table) if self.bins else self._value(table)
+        return ibis.coalesce(cell, ibis.literal(-1, "int64")) + 1
 
     def _bin(self, table: ir.Table) -> Any:
         """Return the number of the bin, NULL outside."""

@@ -21,9 +21,15 @@ def summed(name, clip):
     return jax.jit(lambda p, rows: clipped_sum(loss, p, rows, clip=clip))
 
 
+@functools.cache
+def gradients(loss):
+    """One gradient per example, compiled once for rows of one shape."""
+    return jax.jit(jax.vmap(jax.grad(loss), (None, 0)))
+
+
 def by_hand(loss, params, rows, clip):
     """One gradient per example in float64, clipped and added: the definition."""
-    found = jax.jit(jax.vmap(jax.grad(loss), (None, 0)))(params, rows)
+    found = gradients(loss)(params, rows)
     leaves = [np.asarray(g, np.float64) for g in jax.tree.leaves(found)]
     flat = [g.reshape(len(g), -1) for g in leaves]
     norm = np.sqrt(sum((g**2).sum(1) for g in flat))

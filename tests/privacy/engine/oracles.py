@@ -43,7 +43,9 @@ class Mixture:
         with mp.workdps(30):
             w = mp.mpc(z)
             return mp.quad(
-                lambda x: self.first(x) * mp.exp(w * self.loss(x)), self.points()
+                lambda x: self.first(x) * mp.exp(w * self.loss(x)),
+                self.points(),
+                method="gauss-legendre",  # nothing here has a kink
             )
 
     def delta(self, epsilon: Any) -> Any:

@@ -14,9 +14,9 @@ from hush.privacy.calibrate import calibrate
 _FULL = 4096  # up to so many rows every step sees all of them
 _STEPS = 120
 _PASSES = 5
-_MOMENTUM = 0.9
-_WALK = 0.3  # how far the noise alone may carry each parameter, at clip 1
-_FASTEST = 1.0
+_WALK = 0.3  # how far the noise alone may carry each parameter
+_FASTEST = 1.0  # the largest single step, in clips
+_FARTHEST = 10.0  # how far one gradient may carry in the end, in clips
 
 
 def batch(records: int) -> int:
@@ -30,13 +30,17 @@ def steps(records: int, batch: int) -> int:
 
 
 def optimizer(plan: Training) -> optax.GradientTransformation:
-    """Return momentum at a rate under which noise alone carries a parameter 0.3 far.
+    """Return gradient descent under which noise alone carries a parameter 0.3 far.
 
-    Noise of std·clip/batch per step adds up to rate/(1-momentum)·√steps of it.
+    A gradient moves a parameter by rate/(1-momentum) of itself in the end, so noise of
+    std·clip/batch per step adds up to √steps times that. What one step of size 1 can do
+    is done without momentum, which would only delay it; momentum, 0.9 at most, carries
+    further where noise leaves room, since longer single steps overshoot.
     """
     walk = plan.std * math.sqrt(max(plan.steps, 1)) / plan.batch
-    rate = min(_FASTEST, _WALK * (1 - _MOMENTUM) / walk) / plan.clip
-    return optax.sgd(rate, momentum=_MOMENTUM)
+    reach = min(_WALK / walk, _FARTHEST)
+    rate = min(reach, _FASTEST)
+    return optax.sgd(rate / plan.clip, momentum=1 - rate / reach)
 
 
 def delta(records: int) -> float:

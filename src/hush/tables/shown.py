@@ -1,0 +1,69 @@
+"""How released columns are shown: frames, plots, text and notebooks."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hush import markup
+from hush.tables.extra import package
+
+if TYPE_CHECKING:
+    from hush.ledger.receipt import Receipt
+
+
+class Shown(ABC):
+    """Released columns, and the ways to look at them.
+
+    Guarantee: a function of what was released.
+    """
+
+    @property
+    @abstractmethod
+    def receipt(self) -> "Receipt":
+        """What was paid, for what, and where the ledger says so."""
+
+    @abstractmethod
+    def to_dict(self, level: float | None = None) -> dict[str, list[Any]]:
+        """Return plain columns; with a `level`, interval ends beside each value."""
+
+    @abstractmethod
+    def to_arrow(self, level: float | None = None) -> Any:
+        """Return an Arrow table."""
+
+    def to_pandas(self, level: float | None = None) -> Any:
+        """Return a pandas frame."""
+        package("pandas", "pandas", "to_pandas()")
+        package("pyarrow", "pandas", "to_pandas()")
+        return self.to_arrow(level).to_pandas()
+
+    def to_polars(self, level: float | None = None) -> Any:
+        """Return a Polars frame."""
+        polars = package("polars", "polars", "to_polars()")
+        package("pyarrow", "polars", "to_polars()")
+        return polars.from_arrow(self.to_arrow(level))
+
+    def plot(
+        self, name: str | None = None, *, level: float = 0.95, axes: Any = None
+    ) -> Any:
+        """Draw one aggregate, the first unless named; return the axes."""
+        from hush import plots
+
+        return plots.release(self, name, level=level, axes=axes)
+
+    def __repr__(self) -> str:
+        columns: Mapping[str, list[Any]] = self.to_dict(0.95)
+        return markup.aligned({n: list(map(_cell, v)) for n, v in columns.items()})
+
+    def _repr_html_(self) -> str:
+        columns = self.to_dict(0.95)
+        title = f"Released with 95% intervals, {self.receipt}"
+        rows = zip(*columns.values(), strict=True)
+        return markup.grid(title, list(columns), (list(map(_cell, r)) for r in rows))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_cell, value))
+    return f"{value:,.6g}" if isinstance(value, (float, np.floating)) else str(value)

@@ -12,6 +12,9 @@ import pytest
 
 from hush import mechanisms as m
 from hush.audit import Verdict, assert_private, audit, holm, neighbors_of
+from hush.audit.event import Event
+from hush.audit.evidence import PASS, RIGHT
+from hush.audit.point import Point
 from hush.errors import InvalidArgument
 from hush.noise import Seeded, bernoulli
 from hush.privacy import GDP, Approx, Pure
@@ -314,3 +317,20 @@ def test_holm_keeps_the_family_error():
     alarms = sum(any(holm(generator.random(50).tolist(), 0.05)) for _ in range(400))
     assert alarms <= 45
     assert holm([0.5, 1e-9], 1e-3) == [False, True]
+
+
+def test_infinite_and_missing_scores_keep_the_sides_that_the_proof_counts():
+    values, side = np.array([np.inf, np.nan, -np.inf, 0.5]), np.ones(4, dtype=np.bool_)
+
+    def event(kind, low, high):
+        return Event(None, Point(0.0, 0.1, kind), low, high, 0.0, 0.0)
+
+    never = event("betting", -np.inf, np.inf)
+    assert never.sides == 0
+    assert np.all(never.judge(values, side) == PASS)
+    down, up = event("betting", 0.2, np.inf), event("betting", -np.inf, 0.2)
+    assert (down.sides, up.sides) == (1, 1)
+    assert not np.any(down.judge(values, side) == RIGHT)  # "neighbor" is never said
+    assert not np.any(up.judge(values, ~side) == RIGHT)  # nor is "data"
+    everybody = event("accuracy", float(np.nextafter(0.2, -1)), 0.2)
+    assert not np.any(everybody.judge(values, side) == PASS)

@@ -1,9 +1,12 @@
 """One training run, many canaries: the bounds hold, and they see."""
 
+import itertools
 import math
+from operator import ne
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from hush import mechanisms as m
 from hush.audit import one_run
@@ -139,7 +142,9 @@ def test_one_run_never_bounds_a_chance_from_below_by_enumeration():
 def test_one_run_bounds_are_not_empty():
     # At twice the noise that is claimed the bounds must see it.
     assert tradeoff(1000, 250, 230, level_of(GDP(0.5))) < 1e-3
-    assert approximate(1000, 250, 230, 1.0, 1e-5) < 1e-3
+    assert tradeoff(1000, 250, 230, level_of(Approx(1.0, 1e-5))) < 1e-3
+    assert approximate(1000, 250, 230, 1.0, 1e-5) < 4e-3
+    assert approximate(250, 250, 230, 1.0, 1e-5) < 1e-3
 
 
 def test_one_run_levels_lie_below_the_tradeoff():
@@ -155,3 +160,96 @@ def test_wrong_trainers_are_named():
         one_run(lambda _: [1.0], 10, claim=Pure(1.0))
     with pytest.raises(InvalidArgument, match="guesses"):
         one_run(lambda bits: bits * 1.0, 10, claim=Pure(1.0), guesses=11)
+
+
+def most_right(canaries, guesses, right, epsilon, delta):
+    """The largest P(W >= right) of all (ε, δ)-private mechanisms, by a linear program.
+
+    Unknowns are the chances of every set of guesses given every choice of the coins,
+    and, for two choices that differ in one coin, how far one exceeds e^ε the other.
+    """
+    coins = list(itertools.product((0, 1), repeat=canaries))
+    told = [
+        list(zip(places, bits, strict=True))
+        for places in itertools.combinations(range(canaries), guesses)
+        for bits in itertools.product((0, 1), repeat=guesses)
+    ]
+    size, pairs = len(told), list(itertools.permutations(range(len(coins)), 2))
+    pairs = [(i, j) for i, j in pairs if sum(map(ne, coins[i], coins[j])) == 1]
+    eye, none = np.eye(size), np.zeros((size, size))
+    rows, limits = [], []
+    for at, (i, j) in enumerate(pairs):
+        blocks = {i: eye, j: -math.exp(epsilon) * eye, len(coins) + at: -eye}
+        every = range(len(coins) + len(pairs))
+        rows.append(np.hstack([blocks.get(block, none) for block in every]))
+        limits += [0.0] * size
+    for at in range(len(pairs)):
+        over = np.zeros(size * (len(coins) + len(pairs)))
+        over[size * (len(coins) + at) :][:size] = 1
+        rows.append(over[None])
+        limits.append(delta)
+    wins = [
+        float(sum(coin[place] == bit for place, bit in each) >= right)
+        for coin in coins
+        for each in told
+    ]
+    extra = size * len(pairs)
+    found = optimize.linprog(
+        -np.array(wins + [0.0] * extra) / len(coins),
+        A_ub=np.vstack(rows),
+        b_ub=limits,
+        A_eq=np.hstack(
+            [np.kron(np.eye(len(coins)), np.ones(size)), np.zeros((len(coins), extra))]
+        ),
+        b_eq=np.ones(len(coins)),
+    )
+    return -found.fun
+
+
+@pytest.mark.parametrize(("canaries", "guesses"), [(1, 1), (2, 1), (2, 2), (3, 3)])
+def test_one_run_covers_the_best_of_all_mechanisms(canaries, guesses):
+    for epsilon, delta in ((1.0, 0.1), (0.0, 0.2), (1.5, 0.01)):
+        for right in range(1, guesses + 1):
+            best = most_right(canaries, guesses, right, epsilon, delta)
+            found = approximate(canaries, guesses, right, epsilon, delta)
+            other = tradeoff(canaries, guesses, right, level_of(Approx(epsilon, delta)))
+            assert min(found, other) >= best - 1e-9
+            if right == guesses:  # and it is attained there
+                assert found == pytest.approx(best, rel=1e-6)
+
+
+def most_right_of_all(canaries, right, epsilon, delta):
+    """The same where all are guessed: averaged over orders and signs of the canaries.
+
+    Then only the number d of wrong guesses counts, P_d its chance. Between neighbors,
+    (m-d)/m of P_d stands against (d+1)/m of P_(d+1).
+    """
+    m, ratio = canaries, math.exp(epsilon)
+    size = 3 * m + 1  # P_0..P_m, and what is over in either order
+    rows = np.zeros((2 * m + 1, size))
+    for d in range(m):
+        stay, move = (m - d) / m, (d + 1) / m
+        rows[d, [d, d + 1, m + 1 + d]] = stay, -ratio * move, -1
+        rows[m + d, [d, d + 1, 2 * m + 1 + d]] = -ratio * stay, move, -1
+    rows[-1, m + 1 :] = 1
+    limits = np.append(np.zeros(2 * m), delta)
+    every = np.append(np.ones(m + 1), np.zeros(2 * m))[None]
+    wins = np.append(np.arange(m + 1) <= m - right, np.zeros(2 * m))
+    found = optimize.linprog(-wins, A_ub=rows, b_ub=limits, A_eq=every, b_eq=[1.0])
+    return -found.fun
+
+
+@pytest.mark.parametrize("canaries", [3, 10, 30])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.001), (0.3, 0.01), (2.5, 0.01)])
+def test_one_run_is_near_the_best_that_guesses_all(canaries, epsilon, delta):
+    needed = level_of(Approx(epsilon, delta))
+    for right in range(canaries // 2, canaries + 1):
+        best = most_right_of_all(canaries, right, epsilon, delta)
+        bounds = (
+            approximate(canaries, canaries, right, epsilon, delta),
+            tradeoff(canaries, canaries, right, needed),
+        )
+        assert min(bounds) >= best * (1 - 1e-7)
+        assert min(bounds) <= best * 1.15
+    if canaries == 3:
+        assert best == pytest.approx(most_right(3, 3, 3, epsilon, delta), rel=1e-6)

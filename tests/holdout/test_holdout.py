@@ -94,18 +94,48 @@ def test_scores_outside_are_moved_in_and_nan_is_the_lower_end():
         assert abs(noise) < 8 * float(holdout.plan.mechanism.std)
 
 
-def test_a_failing_query_says_nothing_and_is_charged():
-    holdout = Holdout(LABELS, queries=30)
+@pytest.mark.parametrize("where", ["ask", "submit"])
+def test_a_query_that_fails_on_one_record_moves_the_mean_by_one_score(where):
+    def spy(record, label=0):
+        if 1 in (record, label):  # only the person at place 7
+            raise ValueError("secret")
+        return 1.0
 
-    def spy(record):
-        raise ValueError(f"secret {record}")
+    def answer(labels):
+        holdout = Holdout(labels, queries=30, grade=spy, source=Seeded(9))
+        if where == "ask":
+            return holdout.ask(spy).value
+        return holdout.submit(np.zeros(2000)).value
+
+    without, present = np.zeros(2000), np.zeros(2000)
+    present[7] = 1
+    # The same noise on both: to stop at the failure would tell the two apart.
+    assert 0 < answer(without) - answer(present) <= 1 / 2000 + 1e-9
+
+
+def test_a_failing_model_says_nothing_and_is_charged():
+    holdout = Holdout((LABELS[:, None], LABELS), queries=30)
+
+    def spy(rows):
+        raise ValueError(f"secret {rows}")
 
     with pytest.raises(DrawFailed) as failed:
-        holdout.ask(spy)
+        holdout.score(spy)
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is None
     assert failed.value.__context__ is None
     assert holdout.left == 29
+
+
+def test_intervals_hold_where_floats_are_coarser_than_the_radius():
+    scores = np.where(np.arange(100_000) % 2 == 0, 1e15, 1e15 + 0.125)
+    truth = Fraction(10**15) + Fraction(1, 16)
+    for seed in range(10):
+        bounds = (1e15, 1e15 + 1)
+        holdout = Holdout(scores, queries=1, score_range=bounds, source=Seeded(seed))
+        low, high = holdout.ask(float).interval()
+        assert Fraction(low) <= truth <= Fraction(high)
+        assert holdout.plan.radius < 1 / 16
 
 
 def test_wrong_sizes_are_refused_before_a_question_is_used():
@@ -120,6 +150,7 @@ def test_wrong_sizes_are_refused_before_a_question_is_used():
         lambda: Holdout((np.ones((3, 1)), LABELS), queries=1),
         lambda: Holdout(LABELS, queries=0),
         lambda: Holdout(LABELS, queries=1, score_range=(1, 1)),
+        lambda: Holdout(LABELS, queries=1, score_range=(-1e308, 1e308)),
         lambda: Holdout(LABELS, queries=1, level=0),
     ):
         with pytest.raises(InvalidArgument):

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import hush
-from hush.errors import BudgetExceeded, InvalidArgument, KeyConflict, NoBound
+from hush.errors import (
+    BudgetExceeded,
+    DrawFailed,
+    InvalidArgument,
+    KeyConflict,
+    NoBound,
+)
 from hush.ledger import Budget, Ledger, Release
 from hush.mechanisms import (
     DiscreteGaussian,
@@ -161,6 +167,43 @@ def test_a_batch_of_real_mechanisms_is_composed_tightly():
         assert len(release.interval(0.95)) == 9
         with pytest.raises(BudgetExceeded):
             ledger.release([Gaussian(1.0)], [count()], DATA, delta=1e-6)
+
+
+class Four:
+    """A function of data: four whole numbers, each moved by one person by one."""
+
+    sensitivity = 2  # ℓ2
+
+    def __call__(self, data):
+        return np.array([len(data)] * 4)
+
+
+class StatedFour(Four):
+    dimension = 4
+
+
+def _four_unit_shifts(std, epsilon):
+    """δ of four whole numbers that move by one each, from the law: Σ (P - e^ε Q)+."""
+    k = np.arange(-40, 41)
+    mass = np.exp(-(k**2) / (2 * std**2))
+    total = mass / mass.sum()
+    for _ in range(3):
+        total = np.convolve(total, mass / mass.sum())
+    summed = np.arange(total.size) - total.size // 2
+    loss = (4 - 2 * summed) / (2 * std**2)
+    return float(total @ np.maximum(-np.expm1(epsilon - loss), 0))
+
+
+def test_several_numbers_on_a_coarse_lattice_are_charged_as_several(ledger):
+    coarse = Gaussian(1.0, step=Fraction(1))
+    worst = _four_unit_shifts(1.0, 2.0)
+    # One number that moves by two is kinder than four that move by one.
+    assert coarse.curve(2).delta_at(2.0) < worst
+    with pytest.raises(DrawFailed):
+        ledger.release(coarse, Four(), DATA, delta=1e-6)
+    release = ledger.release(coarse, StatedFour(), DATA, delta=1e-6)
+    assert release.curve.delta_at(2.0) >= worst
+    ledger.release(Gaussian(10.0), Four(), DATA, delta=1e-6)  # fine: GDP of any size
 
 
 def test_names_at_the_top_of_the_package():

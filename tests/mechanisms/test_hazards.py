@@ -12,7 +12,7 @@ from goodness import FALSE_ALARM
 from hush import mechanisms as m
 from hush.errors import InvalidArgument
 from hush.mechanisms.laplace import cover
-from hush.noise import Seeded
+from hush.noise import Body, Seeded
 
 DRAWS = 200_000
 
@@ -245,3 +245,14 @@ def test_one_far_coordinate_dominates_several_near_ones():
             near = product(one[0], two[0]), product(one[1], two[1])
             for p, q in both(*near):
                 assert np.all(hockey(*far, epsilon) >= hockey(p, q, epsilon) - 1e-12)
+
+
+def test_rounding_along_a_slanted_ball_is_charged_by_its_worst_corner():
+    def inside(x, radius):  # (1, 1) has norm 2, and (1, -1) has norm 20
+        return 10 * abs(x[0] - x[1]) + abs(x[0] + x[1]) <= radius
+
+    with pytest.raises(InvalidArgument, match="ones"):
+        m.KNorm(1.0, dimension=2, norm=Body(inside, box=0.5, ones=2), bits=0)
+    mechanism = m.KNorm(1.0, dimension=2, norm=Body(inside, box=0.5, ones=20), bits=0)
+    # Two points 0.004 apart that are rounded to (0, 1) and (1, 0): 20 steps apart.
+    assert mechanism.curve(0.004).epsilon_at(0) >= 20

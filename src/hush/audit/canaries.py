@@ -80,8 +80,8 @@ def one_run(
     `train(included)` gets one truth value per canary, trains, and returns one score per
     canary, larger where it seems to have been included. `guesses` fixes how many are
     guessed, half of them "in"; without it five numbers share the level. Pure claims get
-    an exact binomial tail, (ε, δ) claims the bound of Steinke, Nasr and Jagielski, and
-    every other curve the bound for its tradeoff function.
+    an exact binomial tail, (ε, δ) claims that tail plus what δ can add, and every other
+    curve the bound for its tradeoff function.
 
     Guarantee: if the claim holds for flipping one canary, whatever the others, the
     verdict is "violated" with chance at most 1 - `level` (docs/proofs/one_run.md).
@@ -93,7 +93,7 @@ def one_run(
         >>> found.violated, 0.4 < found.mu_lower < 1
         (True, True)
 
-    Reference: [SNJ23] Theorem 5.2; tradeoff functions [MMC24].
+    Reference: [SNJ23]; tradeoff functions [MMC24]; docs/proofs/one_run.md.
     """
     checks.whole("canaries", canaries, at_least=2)
     checks.real("level", level, above=0, below=1)
@@ -155,20 +155,41 @@ def approximate(
 ) -> float:
     """Return a bound on the chance of `right` right guesses under (ε, δ)-privacy.
 
-    Guarantee: P(W >= v) <= β(v) + 2mδ·max_i (β(v-i) - β(v))/i, β a binomial tail.
+    Guarantee: a binomial tail, plus what δ adds: one canary after the other it turns a
+    wrong guess into a right one with chance δ, where that decides most.
 
     Example:
         >>> round(approximate(100, 10, 10, epsilon=0.0, delta=0.0) * 2**10, 9)
         1.0
+        >>> round(approximate(1, 1, 1, epsilon=0.0, delta=0.1), 9)
+        0.55
+
+    Reference: docs/proofs/one_run.md, theorem 4.
     """
-    chance = float(special.expit(epsilon))
-    tail = binomial(right, guesses, chance)
+    tail = binomial(right, guesses, float(special.expit(epsilon)))
     if delta == 0 or right == 0:
         return tail
-    back = np.arange(1, right + 1)
-    tails = np.array([binomial(right - int(i), guesses, chance) for i in back])
-    slope = float(np.max((tails - tail) / back))
-    return min(1.0, tail + 2 * canaries * delta * slope)
+    deciding = np.sort(_deciding(guesses, right, epsilon))[::-1]
+    # Whoever guesses all canaries meets each of them once, and δ is for each.
+    most = delta if guesses == canaries else 1.0
+    turned = np.clip(canaries * delta - most * np.arange(guesses), 0.0, most)
+    added = float(special.expit(-epsilon)) * float(turned @ deciding)
+    return min(1.0, tail + added * (1 + _ROUNDING))
+
+
+def _deciding(guesses: int, right: int, epsilon: float) -> NDArray[np.float64]:
+    """Return how likely one guess can decide at most, with 0, 1, … guesses to come.
+
+    It decides if exactly the missing ones of the k that come are right, and no more
+    than the guesses before can be right already: a binomial law has one peak.
+    """
+    chance, lie = special.expit(epsilon), special.expit(-epsilon)
+    k = np.arange(guesses)
+    least, most = np.maximum(0, right - guesses + k), np.minimum(k, right - 1)
+    j = np.clip(np.floor((k + 1) * chance), least, most)
+    ways = special.gammaln(k + 1) - special.gammaln(j + 1) - special.gammaln(k - j + 1)
+    logs = ways + special.xlogy(j, chance) + special.xlogy(k - j, lie)
+    return np.asarray(np.exp(logs))
 
 
 def level_of(claim: Curve) -> Level:
@@ -240,7 +261,10 @@ def _epsilon_lower(
     canaries: int, guesses: int, right: int, delta: float, alpha: float
 ) -> float:
     def refuted(epsilon: float) -> bool:
-        return approximate(canaries, guesses, right, epsilon, delta) <= alpha
+        if approximate(canaries, guesses, right, epsilon, delta) <= alpha:
+            return True
+        needed = level_of(Approx(epsilon, delta))
+        return delta > 0 and not feasible(canaries, guesses, right, needed, alpha)
 
     return _largest(refuted, 40.0)
 

@@ -42,7 +42,12 @@ class Event:
         return self.judge(found, side), found
 
     def judge(self, values: Floats, side: NDArray[np.bool_]) -> Guesses:
-        """Return whether the guess from each score is right, wrong or not made."""
+        """Return whether the guess from each score is right, wrong or not made.
+
+        An infinite threshold is never passed, and NaN is a score like any other: the
+        proof counts on how many sides are guessed, and where all runs are guessed.
+        """
+        values = np.nan_to_num(values)
         up, down = values >= self.high, values <= self.low
         right = np.where(up, side, ~side)
         guesses = np.where(right, RIGHT, WRONG)

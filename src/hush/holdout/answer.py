@@ -1,5 +1,6 @@
 """An answer: a private number, and the interval that holds for the population."""
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -34,10 +35,13 @@ class Answer:
     def interval(self) -> tuple[float, float]:
         """Return (low, high), inside the range of scores."""
         low, high = self.score_range
+        # The value and both sums are rounded to floats, far apart if scores are huge.
+        grain = math.ulp(max(abs(self.value), abs(low), abs(high)))
+        reach = self.radius + 2 * grain
         # The population's value is in the range, so cutting there loses nothing.
         return (
-            min(max(self.value - self.radius, low), high),
-            max(min(self.value + self.radius, high), low),
+            min(max(self.value - reach, low), high),
+            max(min(self.value + reach, high), low),
         )
 
     @property

@@ -35,13 +35,17 @@ class Counter:
 
 
 def total(compute: Callable[[], int]) -> int:
-    """Return a private total; a failure says nothing about whom it failed on."""
+    """Return a private total; a failure says nothing about whom it failed on.
+
+    A query that fails on one record does not come here (see `People`): what is left is
+    what fails as a whole, such as a model that cannot predict these columns.
+    """
     with suppress(Exception):
         return compute()
     # Raised out here, the error does not even carry the first one as its context.
     raise DrawFailed(
-        "the query failed on the holdout; its question is used up. Try it on your own "
-        "data first: it must give one number for every record."
+        "the model failed on the holdout; its question is used up. Try it on your own "
+        "data first: it must give one prediction for every row."
     )
 
 

@@ -1,5 +1,6 @@
 """The holdout: adaptive questions in, private answers with population intervals out."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -29,8 +30,10 @@ from hush.privacy.curve import Curve
 def width_of(score_range: Any) -> tuple[tuple[float, float], Fraction]:
     """Return a checked public range and its exact width."""
     low, high = checks.interval("score_range", score_range)
-    if not low < high:
-        raise InvalidArgument(f"score_range must have low < high; got {score_range!r}.")
+    if not low < high or not math.isfinite(high - low):
+        raise InvalidArgument(
+            f"score_range must have low < high and a finite width; got {score_range!r}."
+        )
     return (low, high), Fraction(high) - Fraction(low)
 
 
@@ -132,7 +135,8 @@ class Holdout:
     def ask(self, query: Callable[[Any], Any]) -> Answer:
         """Return the population mean of `query(record)`, which sees one record only.
 
-        A record of (features, labels) is the pair of its row and its label.
+        A record of (features, labels) is the pair of its row and its label. One on
+        which the query fails has the lowest score: that it failed is not told.
         """
         return self._adaptive(lambda rows: self._people.asked(query, rows))
 

@@ -1,6 +1,8 @@
 """People: the private records, and one score for each of them."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +12,21 @@ from hush.errors import InvalidArgument
 from hush.holdout.scores import grains
 
 Grade = Callable[[Any, Any], Any]  # (prediction, label) -> score
+
+
+def _each(score: Callable[..., Any], people: Iterable[tuple[Any, ...]]) -> list[float]:
+    """Return one score per person; NaN, the lower end, where there is none.
+
+    Whether somebody's record makes a query fail is as private as the record: to stop
+    there would answer without noise.
+    """
+
+    def one(record: tuple[Any, ...]) -> float:
+        with suppress(Exception):
+            return float(score(*record))
+        return math.nan
+
+    return [one(record) for record in people]
 
 
 def agree(prediction: Any, label: Any) -> Any:
@@ -51,7 +68,10 @@ class People:
         return int(found.sum())
 
     def asked(self, query: Callable[[Any], Any], rows: NDArray[np.int64]) -> int:
-        """Return the total grains of `query(record)`, one call per record."""
+        """Return the total grains of `query(record)`, one call per record.
+
+        A record on which the query fails has the lowest score.
+        """
         labels = _take(self._labels, rows)
         if self._features is None:
             records = iter(labels)
@@ -59,15 +79,15 @@ class People:
             features = _take(self._features, rows)
             rowwise = features.to_numpy() if hasattr(features, "iloc") else features
             records = zip(rowwise, labels, strict=True)
-        return self._total([float(query(record)) for record in records], rows)
+        return self._total(_each(query, ((record,) for record in records)), rows)
 
     def graded(self, predictions: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of predictions, one for each record, in order."""
         given, labels = _take(predictions, rows), _take(self._labels, rows)
         if self._grade is agree:
             return self._total(agree(np.asarray(given), np.asarray(labels)), rows)
-        each = zip(given, labels, strict=True)
-        return self._total([float(self._grade(p, y)) for p, y in each], rows)
+        pairs = zip(given, labels, strict=True)
+        return self._total(_each(self._grade, pairs), rows)
 
     def scored(self, model: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of a model's predictions for the features."""

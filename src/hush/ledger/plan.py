@@ -26,7 +26,8 @@ class Step:
     """One mechanism and the query it answers (None: the mechanism reads the data).
 
     A query is one of `hush.mechanisms`, which binds itself to a mechanism by `>>`, or
-    any function of the data with a `sensitivity`.
+    any function of the data with a `sensitivity`; its `dimension`, if stated, is how
+    many numbers it returns at most, and is needed where a mechanism has a `step`.
     """
 
     mechanism: Any
@@ -74,13 +75,31 @@ class Step:
         """Return the guarantee of this step, from public parameters alone."""
         if self._bound is not None:
             return self._bound.curve()  # type: ignore[no-any-return]
-        from hush.mechanisms import DiscreteGaussian
+        from hush.mechanisms import DiscreteGaussian, Gaussian, Laplace
 
+        several = getattr(self.query, "dimension", None)
         if isinstance(self.mechanism, DiscreteGaussian):
             # How many numbers a function returns is not known; 2 stands for any number.
-            several = getattr(self.query, "dimension", 2)
+            return self.mechanism.curve(self.sensitivity, dimension=several or 2)
+        if several and isinstance(self.mechanism, (Gaussian, Laplace)):
             return self.mechanism.curve(self.sensitivity, dimension=several)
         return self.mechanism.curve(self.sensitivity)  # type: ignore[no-any-return]
+
+    def _fits(self, value: Any) -> None:
+        """Refuse more numbers than were charged, on a lattice where that matters.
+
+        A lattice that is coarse is charged by the law of one number, or by one rounding
+        for each of `query.dimension`; the default ones lose 2^-40 at most.
+        """
+        charged = getattr(self.query, "dimension", None)
+        if charged is None and getattr(self.mechanism, "step", None) is None:
+            return
+        import numpy as np
+
+        if np.size(value) > (charged or 1):
+            raise InvalidArgument(
+                "query must say by `dimension` how many numbers it returns at most."
+            )
 
     @property
     def error(self) -> Any:
@@ -102,6 +121,7 @@ class Step:
                 return self._bound.run(data, source=source)
         adaptive = getattr(self.query, "adaptive", False)
         value = self.query(data, earlier) if adaptive else self.query(data)
+        self._fits(value)
         with declaring(self.sensitivity):
             return self.mechanism.run(value, source=source)
 

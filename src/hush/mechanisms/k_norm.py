@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any, Self, final
 
 import numpy as np
@@ -19,6 +20,8 @@ from hush.noise import SECURE, Lattice, Norm, Source, discrete_laplace
 from hush.noise.radial import Body, cube, radial
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+
+_CORNERS = 8  # up to so many dimensions the corners of a cube are few
 
 
 @final
@@ -64,6 +67,20 @@ class NormError:
         return 0.0, self.quantile(level)
 
 
+def _check_corners(body: Body, dimension: int) -> None:
+    """Refuse a body whose `ones` is too small, where the corners can be tried."""
+    if dimension > _CORNERS:
+        return
+    far = 1 << 10  # so that a fraction of `ones` counts
+    radius = math.ceil(Fraction(body.ones) * far)
+    for signs in product((1, -1), repeat=dimension):
+        if not body.inside(far * np.array(signs, dtype=np.int64), radius):
+            raise InvalidArgument(
+                f"norm.ones={body.ones!r} must bound the norm of every (±1, ..., ±1); "
+                f"that of {signs} is larger."
+            )
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class KNorm(Mechanism):
@@ -91,7 +108,9 @@ class KNorm(Mechanism):
         checks.rational("scale", self.scale)
         checks.whole("dimension", self.dimension, at_least=1, at_most=10**4)
         checks.whole("bits", self.bits, at_least=0, at_most=20)
-        if not isinstance(self.norm, Body):
+        if isinstance(self.norm, Body):
+            _check_corners(self.norm, self.dimension)
+        else:
             Norm.of(self.norm)
 
     @cached_property

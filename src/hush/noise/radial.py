@@ -36,7 +36,8 @@ class Body:
     """The unit ball of a norm, for points of a lattice.
 
     `inside(x, radius)` says whether an integer vector lies in radius times the ball;
-    the ball lies in [-box, box]^d; `ones` bounds the norm of (1, ..., 1).
+    the ball lies in [-box, box]^d; `ones` bounds the norm of every (±1, ..., ±1), by
+    which rounding can move a vector: for a slanted ball it is not that of (1, ..., 1).
 
     Example:
         >>> diamond = Body(lambda x, radius: abs(x).sum() <= radius, box=1, ones=3)

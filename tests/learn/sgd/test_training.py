@@ -230,6 +230,18 @@ def test_empty_batches_are_noised_and_counted():
     assert found.steps == 3
 
 
+def test_nobody_at_all_is_answered_like_one_row_that_counts_as_zero():
+    def released_by(rows):
+        return sgd.train(
+            loss, np.float32(0), rows, std=1.0, steps=3, batch=50, records=100,
+            optimizer=optax.sgd(1.0), source=Seeded(1),
+        ).params  # fmt: skip
+
+    assert released_by(X[:0]) == released_by(np.float32([np.nan])) != 0
+    program_, plan = sgd.plan(loss, np.float32(0), X[:0], std=1.0, batch=5, records=9)
+    assert float(sgd.step(program_, plan, np.float32(0), X[:0])) != 0
+
+
 def test_the_number_of_rows_hides_behind_records():
     """HAZARDS S5: every public number is the same with one row less."""
     plans = [

@@ -119,6 +119,10 @@ class Program:
         if self._mesh is not None:
             spread = NamedSharding(self._mesh, PartitionSpec("rows"))
             slots = lax.with_sharding_constraint(slots, spread)
+        # Where nobody is in the data, all slots are empty, and there is still a row.
+        data = [
+            x if x.shape[0] else jnp.zeros((1, *x.shape[1:]), x.dtype) for x in data
+        ]
         rows = [leaf[jnp.maximum(slots, 0)] for leaf in data]
         return lattice_sums(
             self.traced,

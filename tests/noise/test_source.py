@@ -9,11 +9,14 @@ import threading
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
 from scipy import stats
 
 from goodness import FALSE_ALARM
 from hush import noise
-from hush.noise.source import SECURE, Seeded, _Secure
+from hush.noise.source import SECURE, Seeded, _keystream, _Secure
 
 
 def forked(work) -> bytes:
@@ -165,6 +168,14 @@ def test_handed_out_bytes_are_forgotten():
     source = _Secure()
     given = source.words(100, np.uint8).tobytes()
     assert given not in bytes(source._stock)
+
+
+@pytest.mark.parametrize("size", [1 << 17, (1 << 17) + 7, (1 << 18) + 32, 1 << 20])
+def test_a_long_stream_is_that_of_the_counter(size):
+    key, found = os.urandom(32), bytearray(size)
+    _keystream(key, memoryview(found))
+    plain = Cipher(AES(key), CTR(bytes(16))).encryptor()
+    assert found == plain.update(bytes(size))
 
 
 def test_long_integers_have_every_bit():

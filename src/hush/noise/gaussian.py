@@ -31,9 +31,10 @@ _FLAG = 1 << 62
 class GaussianSampler:
     """Tables of one width: blocks by their largest weight."""
 
-    def __init__(self, std: Fraction, word: Word = WORD) -> None:
-        # Blocks are σ/64 to σ/32 wide: at most 1024 cuts, at most 1.3 % rejected.
-        self._low_bits = max(0, math.floor(std).bit_length() - 6)
+    def __init__(self, std: Fraction, word: Word = WORD, fine: int = 6) -> None:
+        # Blocks are σ/2^fine to twice that wide. As a rule that makes at most 1024
+        # cuts, and at most 1.3 % is rejected.
+        self._low_bits = max(0, math.floor(std).bit_length() - fine)
         self._std = std
         self._sigma = float(std)
         self._word = word

@@ -79,7 +79,11 @@ class Ladder:
 
     def locate(self, words: Words, source: Source) -> Integers:
         """Return the outcome of each full word."""
-        sure = self._high.searchsorted(words)  # the last bracket reaches the top word
+        # The last bracket reaches the top word.
+        return self._outcome(words, self._high.searchsorted(words), source)
+
+    def _outcome(self, words: Words, sure: Integers, source: Source) -> Integers:
+        """Return the outcome of words that lie above `sure` brackets."""
         tie = self._low.take(sure) <= words
         outcome = self.values.take(sure)
         if tie.any():
@@ -106,17 +110,27 @@ class Ladder:
         return words >> np.uint16(spare) if spare else words
 
     @cached_property
-    def decided(self) -> tuple[NDArray[np.bool_], Integers]:
-        """Which buckets hold no cut, and the outcome of those."""
+    def _cuts(self) -> tuple[Integers, Integers]:
+        """How many cuts surely lie below a bucket, and below or inside of it."""
         spread = np.uint64(self._word.bits - self._word.bucket)
         first = np.arange(1 << self._word.bucket, dtype=np.uint64) << spread
         last = first | ((np.uint64(1) << spread) - np.uint64(1))
         sure = np.searchsorted(self._high, first, side="left")
-        possible = np.searchsorted(self._low, last, side="right")
+        return sure, np.searchsorted(self._low, last, side="right")
+
+    @cached_property
+    def decided(self) -> tuple[NDArray[np.bool_], Integers]:
+        """Which buckets hold no cut, and the outcome of those."""
+        sure, possible = self._cuts
         return sure == possible, self.values[np.minimum(sure, self.values.size - 1)]
 
-    def finish(self, buckets: NDArray[np.uint16], source: Source) -> Integers:
+    def finish(self, buckets: NDArray[np.unsignedinteger], source: Source) -> Integers:
         """Return the outcomes of bucket positions, drawn out to full words."""
         rest = self._word.bits - self._word.bucket
-        low = source.words(buckets.size, np.uint64) >> np.uint64(64 - rest)
-        return self.locate((buckets.astype(np.uint64) << np.uint64(rest)) | low, source)
+        words = source.words(buckets.size, np.uint64) >> np.uint64(64 - rest)
+        words |= buckets.astype(np.uint64) << np.uint64(rest)
+        sure = self._cuts[0].take(buckets)
+        sure += words > self._high.take(sure)  # most buckets hold a single cut
+        more = np.flatnonzero(words > self._high.take(sure))
+        sure[more] = self._high.searchsorted(words[more])
+        return self._outcome(words, sure, source)

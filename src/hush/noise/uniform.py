@@ -13,6 +13,8 @@ from hush.noise.bernoulli import bernoulli
 from hush.noise.shape import Size, shaped
 from hush.noise.source import SECURE, Source
 
+_DENSE = 64  # records for each one that is kept, up to which marks are faster
+
 
 def _below(high: int, count: int, source: Source) -> NDArray[np.int64]:
     """Return integers below `high`: as many bits as it has, rejecting the rest."""
@@ -91,8 +93,8 @@ def subsample(
     if batch is None:
         return np.flatnonzero(bernoulli(rate, size=records, source=source))
     checks.whole("batch", batch, at_least=0, at_most=records)
-    if 4 * batch > records:
-        return np.sort(permutation(records, source=source)[:batch])
+    if records <= _DENSE * batch:
+        return _subset(records, batch, source)
     drawn = np.empty(0, dtype=np.int64)
     while True:
         # The first `batch` distinct values of an independent uniform sequence.
@@ -101,3 +103,15 @@ def subsample(
         values, first = np.unique(drawn, return_index=True)
         if values.size >= batch:
             return np.sort(values[np.argsort(first)[:batch]])
+
+
+def _subset(records: int, batch: int, source: Source) -> NDArray[np.int64]:
+    """Return a subset by marks: as above, drawn in parts that never hold too many."""
+    left_out = 2 * batch > records
+    marks = np.zeros(records, dtype=np.bool_)
+    missing = records - batch if left_out else batch
+    wanted = missing
+    while missing:
+        marks[_below(records, missing, source)] = True
+        missing = wanted - int(np.count_nonzero(marks))
+    return np.flatnonzero(~marks if left_out else marks)

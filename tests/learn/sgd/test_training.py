@@ -142,6 +142,17 @@ def test_fixed_batches_are_subsets_and_fail_the_law_of_poisson():
     assert seen.sum(1).var() == 0  # the twin that the test above must catch
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("batch", [2, 4])
+def test_every_subset_is_equally_likely(batch):
+    """By what is kept or by what is left out; fails wrongly with probability 1e-9."""
+    source = Seeded(4)
+    drawn = [batches.draw("fixed-size", 6, batch, source) for _ in range(15_000)]
+    count = np.unique(drawn, axis=0, return_counts=True)[1]
+    assert count.size == 15
+    assert stats.chisquare(count).pvalue > FALSE_ALARM
+
+
 def test_public_batches_come_in_random_order():
     assert sorted(sgd.poisson_batch(5, 1, source=Seeded(1))) == [0, 1, 2, 3, 4]
     assert sgd.poisson_batch(5, 0).size == 0

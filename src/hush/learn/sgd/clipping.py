@@ -17,6 +17,8 @@ from hush.learn.sgd import slack, whole
 from hush.learn.sgd.convolution import kernel_gradients
 from hush.learn.sgd.taps import Tap, Traced
 
+_LARGE = 1 << 15  # entries of a weight for which XLA's products are fast as they are
+
 
 def _exact() -> lax.Precision | None:
     """Return what makes products float32: the default on a CPU, asked for elsewhere."""
@@ -34,6 +36,22 @@ def _squares(values: jax.Array) -> jax.Array:
     # The barrier keeps the compiler from joining the two sums into one long one.
     first = lax.optimization_barrier(jnp.sum(blocks * blocks, axis=2))
     return jnp.sum(first, axis=1)
+
+
+def _contracted(left: jax.Array, right: jax.Array) -> jax.Array:
+    """Return Σ_m left[..., m, i]·right[..., m, j].
+
+    XLA is slow at products of a transposed matrix with a narrow one. Then the narrower
+    of the two is turned in memory, which the barriers ask for.
+    """
+    if left.shape[-1] * right.shape[-1] > _LARGE:
+        return jnp.einsum("...mi,...mj->...ij", left, right, precision=_exact())
+    if left.shape[-1] > right.shape[-1]:
+        return jnp.swapaxes(_contracted(right, left), -1, -2)
+    turned = lax.optimization_barrier(jnp.swapaxes(left, -1, -2))
+    product = jnp.matmul(turned, right, precision=_exact())
+    found: jax.Array = lax.optimization_barrier(product)
+    return found
 
 
 def _mended(rows: jax.Array, kept: jax.Array) -> jax.Array:
@@ -76,14 +94,11 @@ class Product:
         g = jnp.where(kept[:, None], self.outputs, 0.0) * weights[:, None]
         left, right = (a, g) if self.rows_first else (g, a)
         if groups == 1:  # a product of matrices, faster than a batch of one
-            found = jnp.matmul(left.T, right, precision=_exact())
-        else:
-            found = jnp.einsum(
-                "kmi,kmo->kio",
-                left.reshape(groups, -1, left.shape[1]),
-                right.reshape(groups, -1, right.shape[1]),
-                precision=_exact(),
-            )
+            return _contracted(left, right).reshape(1, -1)
+        found = _contracted(
+            left.reshape(groups, -1, left.shape[1]),
+            right.reshape(groups, -1, right.shape[1]),
+        )
         return found.reshape(groups, -1)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from numpy.typing import NDArray
 
 from hush.noise import SECURE, Source, discrete_gaussian
@@ -47,8 +48,11 @@ def decoded(deviation: Fraction, noise: jax.Array) -> jax.Array:
     if noise.dtype != jnp.uint32:
         return noise
     law = coding.coded(deviation)
-    table = jnp.asarray(law.table)
-    block = table.at[noise >> 16].get(mode="promise_in_bounds").astype(jnp.int32)
-    rest = ((noise & 0xFFFF) >> (16 - law.low)).astype(jnp.int32)
-    own = (noise - np.uint32(law.start)).astype(jnp.int32) - law.half
-    return jnp.where(noise < np.uint32(law.start), (block << law.low) | rest, own)
+    noise = lax.optimization_barrier(noise)  # looking up is faster in a loop of its own
+    bucket = (noise >> coding.PLACE).astype(jnp.int32)
+    block = jnp.asarray(law.table).at[bucket].get(mode="promise_in_bounds")
+    place = (noise & ((1 << coding.PLACE) - 1)) >> (coding.PLACE - law.low)
+    sign = block.astype(jnp.int32) >> 31
+    number = (((block ^ sign) << law.low) | place.astype(jnp.int32)) ^ sign
+    found: jax.Array = lax.optimization_barrier(number)
+    return found

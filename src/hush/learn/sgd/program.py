@@ -22,7 +22,7 @@ from hush.learn.sgd.training import Training
 from hush.noise import Source, permutation
 
 Loss = Callable[[Any, Any], Any]
-_NOISE = 1 << 20  # noise numbers drawn at once, while the device is at work
+_NOISE = 1 << 21  # noise numbers drawn at once, while the device is at work
 _AHEAD = 256  # steps of one compiled call, at most
 _WIDEST = 4096  # rows that are differentiated together on a device
 _WINDOWS = 1 << 23  # bytes of windows and kernels' gradients that are held at once
@@ -287,9 +287,10 @@ class Program:
     ) -> tuple[State, Any]:
         """Make all steps in one call."""
         *arrays, count = given
-        found: tuple[State, Any] = self._compiled(
-            plan, state, data, *self.placed((*arrays, np.int32(count)))
-        )
+        arrays.append(np.int32(count))
+        if self._mesh is not None:  # else a call takes them itself, and faster
+            arrays = self.placed(arrays)
+        found: tuple[State, Any] = self._compiled(plan, state, data, *arrays)
         return found
 
     def _stepwise(
@@ -336,9 +337,10 @@ def _slots(
     plan: Training, order: Any, count: int, ahead: int, least: int, source: Source
 ) -> tuple[Any, Any]:
     """Return slots of rows and the number of passes for each of `count` steps."""
+    every = plan.batch == plan.records  # then each step takes the same rows
     drawn = [
         batches.draw(plan.sampling, plan.records, plan.batch, source)
-        for _ in range(count)
+        for _ in range(1 if every else count)
     ]
     passes = np.ones(ahead, np.int32)
     passes[:count] = [max(1, -(-each.size // plan.rows)) for each in drawn]

@@ -20,9 +20,8 @@ from hush.units import Neighbors
 
 SAMPLINGS = ("poisson", "fixed-size")
 GROUP = 256  # rows that are added in floats; their rounding costs 0.4 % of the clip
-_SUMS = 1 << 18  # numbers of all groups' sums that are held at once, on each device
 _LOST = 2.0**-9  # what 32 bits may cost, in clips
-_COARSE, _FINE = 21, 24  # bits of the noise; 64 widths of it fit 32 bits
+_COARSE, _FINE = 20, 24  # bits of the noise; 64 widths of it fit 32 bits
 _SUM = 31  # a group's sum is below 2^31 lattice steps, with 1 % to spare
 
 
@@ -92,19 +91,20 @@ class Training(Mechanism):
 
     @cached_property
     def _shape(self) -> tuple[int, int]:
-        """Groups and rows of a group in one pass: the cheapest for a usual batch."""
-        most = self.devices * max(1, _SUMS // self.dimension)
+        """Groups and rows of a group in one pass: the cheapest for a usual batch.
+
+        A device adds one group at a time: that is faster than several side by side.
+        """
         spread = 0.0
         if self.sampling == "poisson":
             spread = math.sqrt(self.batch * (1 - float(self.rate)))
-        wide = max(min(most * GROUP, self.widest), self.devices)
+        wide = max(min(self.devices * GROUP, self.widest), self.devices)
         rows = passes.cheapest(self.batch, spread, wide)
-        groups = -(-rows // (self.devices * GROUP)) * self.devices
-        return groups, -(-rows // groups)
+        return self.devices, -(-rows // self.devices)
 
     @property
     def groups(self) -> int:
-        """How many groups of rows one pass adds up, a multiple of the devices."""
+        """How many groups of rows one pass adds up: one on each device."""
         return self._shape[0]
 
     @property

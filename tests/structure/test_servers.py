@@ -15,6 +15,14 @@ def test_postgres_starts_and_answers():
         assert connection.execute("SELECT 6 * 7").fetchone() == (42,)
 
 
+@pytest.mark.xdist_group("postgres")
+def test_a_group_stays_with_one_worker(request):
+    # A pytest that pytest-xdist does not know forgets groups without a word, and then
+    # every worker starts servers of its own.
+    if getattr(request.config.option, "loadgroup", False):
+        assert request.node.nodeid.endswith("@postgres")
+
+
 def test_java_is_there():
     done = subprocess.run(
         [str(Path(java_home()) / "bin" / "java"), "-version"],

@@ -329,7 +329,7 @@ def digits():
         print(name, found[name], file=sys.stderr)
     program, plan = sgd.plan(loss, start, (a, c), std=5.0, steps=180, batch=len(a))
     times = []
-    for _ in range(3):
+    for _ in range(8):
         from hush.noise import SECURE
 
         began = time.process_time()

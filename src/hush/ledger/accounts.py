@@ -55,6 +55,11 @@ def grant(
     transaction: Transaction, authority: Authority, name: str, budget: Budget
 ) -> None:
     """Open an account, or find that it has this budget already."""
+    if not isinstance(budget, Budget):
+        raise InvalidArgument(
+            "budget must be a Budget, as in hush.Budget(epsilon=1); got "
+            f"{type(budget).__name__}."
+        )
     balance = transaction.balance(name)
     if balance is None:
         grid = Grid.of(budget)

@@ -255,9 +255,10 @@ def open_table(
     A CSV or JSON file has no types: its columns are texts unless `types` declares
     them, as in types={"fare": "number", "day": "date"}.
 
-    One person counts for at most `rows` rows. Without `groups`, the rows of somebody
-    who has more weigh less; with it, a keyed sample of at most `rows` of them in at
-    most `groups` groups is kept and the rest dropped.
+    `unit` is the column that says whom a row is about; without it every row is a
+    person. One person counts for at most `rows` rows, 10 unless said. Without
+    `groups`, the rows of somebody who has more weigh less; with it, a keyed sample of
+    at most `rows` of them in at most `groups` groups is kept and the rest dropped.
 
     Example:
         >>> import hush

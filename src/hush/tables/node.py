@@ -30,7 +30,10 @@ def expect(found: Typed, kind: Kind, text: str) -> Any:
         hint = ""
         if found.kind is Kind.TEXT and kind in (Kind.NUMBER, Kind.DATE):
             name = {Kind.NUMBER: "DOUBLE", Kind.DATE: "DATE"}[kind]
-            hint = f" Write CAST({text} AS {name}), or open the file with types=."
+            hint = (
+                f" Write CAST({text} AS {name}), or open the file with types=, as in "
+                f"types={{{text!r}: {kind.value!r}}}."
+            )
         raise Unsupported(f"{text!r} is a {found.kind}; a {kind} is needed here.{hint}")
     return found.value
 

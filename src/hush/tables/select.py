@@ -21,6 +21,7 @@ from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
 from hush.tables.sql_keys import public_keys
 from hush.tables.sql_text import only, parsed, place, plain, words
+from hush.tables.typed import column
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
@@ -91,6 +92,8 @@ def statement(
     }
     if derived:
         found = found.select(**derived)
+    for name in _names(root.expressions) - {*groups, *found.table.columns}:
+        column(found.table, name)  # refuses it, before a bound is asked for
     outputs = _outputs(root, groups, given, keys)
     if groups:
         values = _keys(groups, keys)
@@ -136,6 +139,11 @@ def _grouping(root: sql.Select, node: Any, i: int) -> tuple[str, sql.Expression]
     if isinstance(node, sql.Column):
         return node.name, node
     return f"group{i + 1}", node
+
+
+def _names(outputs: list[sql.Expression]) -> set[str]:
+    """Return the columns that outputs are made of."""
+    return {node.name for each in outputs for node in each.find_all(sql.Column)}
 
 
 def _outputs(

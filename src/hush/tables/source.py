@@ -57,6 +57,10 @@ def source(
     are left out: such names are ours, and a column of the data must not be taken for
     one that bounds it.
     """
+    if types is not None and not isinstance(types, Mapping):
+        raise InvalidArgument(
+            f"types must name columns, as in types={{'fare': 'number'}}; got {types!r}."
+        )
     found = _found(given, name, types)
     _no_shadow(found.table)
     _byte_by_byte(found.table)

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from hush import inference
@@ -109,11 +111,11 @@ def test_fieller_solves_its_inequality():
     rng = np.random.default_rng(3)
     for _ in range(200):
         top, bottom = rng.normal(0, 3), rng.uniform(0.1, 4)
-        fixed, growing = rng.uniform(0, 2, 2)
+        fixed, slope = rng.uniform(0, 2), rng.uniform(-4, 4)
         limits = (-3.0, 2.0)
-        low, high = fieller(top, bottom, fixed=fixed, growing=growing, limits=limits)
+        low, high = fieller(top, bottom, fixed=fixed, slope=slope, limits=limits)
         u = np.linspace(*limits, 2001)
-        inside = u[(top - u * bottom) ** 2 <= fixed**2 + u**2 * growing**2]
+        inside = u[(top - u * bottom) ** 2 <= fixed**2 + slope * u**2]
         if inside.size:
             assert (low, high) == pytest.approx((inside[0], inside[-1]), abs=3e-3)
         else:
@@ -130,6 +132,31 @@ def test_a_count_near_zero_says_nothing():
         inference.mean_from_totals(
             3.0, 5.0, mechanism=noise, count_mechanism=noise, bounds=(1, 1)
         )
+
+
+@given(st.floats(-300, 300), st.floats(-300, 300), st.sampled_from([0.5, 0.95]))
+def test_a_mean_from_totals_holds_its_value(total, count, level):
+    # A negative count once put the interval at one bound and the value at the other.
+    noise = Laplace(scale=20.0)
+    found = inference.mean_from_totals(
+        total, count, mechanism=noise, count_mechanism=noise, bounds=(10, 20)
+    )
+    low, high = found.interval(level)
+    assert 10 <= low <= found.value <= high <= 20
+
+
+def test_without_noise_or_variance_a_mean_is_wilsons():
+    quiet = Laplace(scale=1e-9)
+    for ones, n in ((0, 30), (3, 30), (15, 30), (30, 30)):
+        found = inference.mean_from_totals(
+            2.0 * ones - n,
+            float(n),
+            mechanism=quiet,
+            count_mechanism=quiet,
+            bounds=(0, 1),
+        )
+        wilson = stats.binomtest(ones, n).proportion_ci(0.95, method="wilson")
+        assert tuple(found) == pytest.approx(tuple(wilson), abs=1e-5)
 
 
 def test_a_variance_without_sampling_has_the_noise_alone():

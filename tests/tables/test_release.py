@@ -53,6 +53,21 @@ def test_answers_are_near_the_truth_on_every_engine(engine, trips):
             assert abs(answer.values[column][i] - exact) <= 10 * (high - low)
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 1.0])
+def test_an_interval_holds_its_own_value(trips, epsilon):
+    # Also where nobody is: the mean there is noise over noise, and its interval once
+    # lay at one bound with the value at the other. An expected count is not negative.
+    for _ in range(20):
+        answer = asked(opened(pyarrow.table(trips))).release(epsilon=epsilon)
+        for population in (False, True):
+            for name, ends in answer.interval(0.5, population=population).items():
+                value = answer.values[name]
+                if population and name != "fare":
+                    value = np.maximum(value, 0)
+                assert (ends[0] <= value).all(), name
+                assert (value <= ends[1]).all(), name
+
+
 def test_an_absent_key_appears_and_an_unlisted_one_does_not(trips):
     # HAZARDS S7.
     frame = asked(opened(pyarrow.table(trips))).release(epsilon=1).to_pandas(level=0.95)

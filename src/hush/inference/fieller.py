@@ -14,24 +14,25 @@ def fieller(
     bottom: float,
     *,
     fixed: float,
-    growing: float,
+    slope: float,
     limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[float, float]:
-    """Return the range of u in `limits` with |top - u·bottom|² <= fixed² + u²·growing².
+    """Return the range of u in `limits` with |top - u·bottom|² <= fixed² + slope·u².
 
-    Where no u does, the nearest one of `limits` (or between) stands for both ends.
+    The slope may be negative: a share that is near 1 varies less. Where no u does, the
+    nearest one of `limits` (or between) stands for both ends.
 
     Example:
-        >>> fieller(2.0, 1.0, fixed=1.0, growing=0.0)
+        >>> fieller(2.0, 1.0, fixed=1.0, slope=0.0)
         (1.0, 3.0)
-        >>> fieller(2.0, 1.0, fixed=1.0, growing=2.0, limits=(-5.0, 5.0))
+        >>> fieller(2.0, 1.0, fixed=1.0, slope=4.0, limits=(-5.0, 5.0))
         (-5.0, 5.0)
-        >>> fieller(9.0, 1.0, fixed=1.0, growing=0.0, limits=(-5.0, 5.0))
+        >>> fieller(9.0, 1.0, fixed=1.0, slope=0.0, limits=(-5.0, 5.0))
         (5.0, 5.0)
 
     Reference: [F54].
     """
-    lead = bottom**2 - growing**2
+    lead = bottom**2 - slope
     middle, rest = top * bottom, top**2 - fixed**2
 
     def excess(u: float) -> float:
@@ -69,16 +70,23 @@ class Ratio(Interval):
     limits: tuple[float, float] = (-1.0, 1.0)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ratios that the release does not contradict, inside `limits`."""
+        """Return the ratios that the release does not contradict, inside `limits`.
+
+        The value is always among them: noise can make the bottom negative, and then
+        value and Fieller's set may lie at opposite limits though neither is known.
+        """
         p = (1 + checks.real("level", level, above=0, below=1)) / 2
         fixed, whole = self.fixed.quantile(p), self.growing.quantile(p)
-        growing = math.sqrt(max(whole**2 - fixed**2, 0.0))
         low, high = fieller(
-            self.top, self.bottom, fixed=fixed, growing=growing, limits=self.limits
+            self.top,
+            self.bottom,
+            fixed=fixed,
+            slope=whole**2 - fixed**2,
+            limits=self.limits,
         )
         return (
-            self.middle + self.half * low - self.bias,
-            self.middle + self.half * high + self.bias,
+            min(self.middle + self.half * low, self.value) - self.bias,
+            max(self.middle + self.half * high, self.value) + self.bias,
         )
 
 
@@ -102,7 +110,7 @@ class Scale(Interval):
         # Quantiles add up like standard deviations, nearly; exactly at `value`.
         at = max(self.value, fixed / 8)
         both = convolve(normal(at * self.relative), *self.noise.parts).quantile(p)
-        growing = math.sqrt(max(both**2 - fixed**2, 0.0)) / at if at > 0 else 0.0
+        slope = max(both**2 - fixed**2, 0.0) / at**2 if at > 0 else 0.0
         return fieller(
-            self.released, 1.0, fixed=fixed, growing=growing, limits=(0.0, self.most)
+            self.released, 1.0, fixed=fixed, slope=slope, limits=(0.0, self.most)
         )

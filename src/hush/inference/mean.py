@@ -146,11 +146,13 @@ def mean_from_totals(
     """Return the population mean behind a noisy sum and a noisy count.
 
     The sum is of (x - middle)/half, as `hush.mechanisms.mean` adds it up: each value in
-    [-1, 1]. `variance` is of the values themselves; left out, the largest possible.
+    [-1, 1]. `variance` is of the values themselves; left out, the largest that each
+    mean allows (1 - u² at the mean u, as in Wilson's interval for shares).
     `units` are what a step of the noise of either is worth, where the mechanisms added
     whole numbers to whole multiples; `most` is what one person may weigh in the count.
 
-    Guarantee: a Fieller set, so a count that may be near zero gives all of `bounds`.
+    Guarantee: a Fieller set and the value itself; a count that may be near zero gives
+    most or all of `bounds`.
 
     Example:
         >>> from hush.mechanisms import Laplace
@@ -169,9 +171,11 @@ def mean_from_totals(
     top, bottom = number("total", total), number("count", count)
     people = max(bottom, 1.0)
     ratio = min(max(top / people, -1.0), 1.0)
-    unit = max(1 - ratio**2, 0.0)
+    at_middle, at_ends = 1.0, 0.0  # the variance of a value whose mean is there
+    here = max(1 - ratio**2, 0.0)
     if variance is not None:
-        unit = checks.real("variance", variance, at_least=0) / half**2
+        known = checks.real("variance", variance, at_least=0) / half**2
+        at_middle = at_ends = here = known
     first, second = (
         Additive.of(each, round(value / step) if step != 1 else value).scaled(step)
         for each, value, step in (
@@ -179,7 +183,8 @@ def mean_from_totals(
             (count_mechanism, count, units[1]),
         )
     )
-    sampling = math.sqrt(people * unit * checks.real("most", most, above=0))
+    heavy = people * checks.real("most", most, above=0)
+    sampling = math.sqrt(heavy * here)
     std = math.sqrt(sampling**2 + first.std**2 + (ratio * second.std) ** 2)
     return Ratio(
         lower + half * (1 + ratio),
@@ -188,8 +193,8 @@ def mean_from_totals(
         level,
         top=top,
         bottom=bottom,
-        fixed=convolve(normal(sampling), first),
-        growing=convolve(normal(sampling), first, second),
+        fixed=convolve(normal(math.sqrt(heavy * at_middle)), first),
+        growing=convolve(normal(math.sqrt(heavy * at_ends)), first, second),
         middle=lower + half,
         half=half,
         bias=checks.real("bias", bias, at_least=0),

@@ -189,7 +189,8 @@ class Mean(Aggregate):
             for sums, counts in pairs
         ]
         low, high = np.clip(np.array(found).reshape(-1, 2).T, *self.bounds)
-        return low, high
+        value = self.answer(limit, released).value  # the same up to its own rounding
+        return np.minimum(low, value), np.maximum(high, value)
 
 
 def expected(released: Released, part: Statistic, most: float, level: float) -> Ends:

@@ -16,7 +16,9 @@ from hush.ledger.account import amounts_text
 from hush.ledger.receipt import spent
 
 PASSWORD = "HUSH_ADMIN_PASSWORD"
-OTHERS = "Only charges are listed; the other entries are answers and changes of accounts."
+OTHERS = (
+    "Only charges are listed; the other entries are answers and changes of accounts."
+)
 _CHARGED = ("charge", "reserve", "hold")
 
 

@@ -95,7 +95,10 @@ _PACKAGES = frozenset(
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
-        return importlib.import_module(f"hush.{name}")
+        try:
+            return importlib.import_module(f"hush.{name}")
+        except ModuleNotFoundError as problem:  # `help(hush)` goes on without an extra
+            raise AttributeError(str(problem)) from problem
     if name not in _HOME:
         # Not `from hush import called`, which would ask here for the name it is.
         called = importlib.import_module("hush.called")

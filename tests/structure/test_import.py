@@ -67,6 +67,20 @@ def test_a_missing_extra_is_named(missing, code, extra):
     assert f"'hush[{extra}]'" in done.stderr
 
 
+def test_a_package_without_its_extra_says_so_and_spoils_nothing_else():
+    code = (
+        "import importlib.util as u, pydoc; find = u.find_spec\n"
+        "u.find_spec = lambda n, *a: None if n == 'sklearn' else find(n, *a)\n"
+        "import hush\n"
+        "try: hush.learn\n"
+        "except AttributeError as problem: print(problem)\n"
+        "print(len(pydoc.render_doc(hush)) > 1000)"
+    )
+    said, whole = run_python(code).splitlines()
+    assert "pip install 'hush[learn]'" in said
+    assert whole == "True"
+
+
 def test_the_extra_of_sgd_includes_that_of_learn(root):
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     assert "hush[learn]" in project["optional-dependencies"]["sgd"]

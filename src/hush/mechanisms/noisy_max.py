@@ -13,9 +13,8 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.exponential import Exponential
-from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.permute_and_flip import PermuteAndFlip
-from hush.mechanisms.selection import Gap, scores
+from hush.mechanisms.selection import Gap, Selection, scores
 from hush.noise import SECURE, Lattice, Source, discrete_laplace, integers
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
@@ -41,7 +40,7 @@ def _worst(scale: float, candidates: int, t: float) -> float:
 
 @final
 @dataclass(frozen=True, repr=False)
-class NoisyMax(Mechanism):
+class NoisyMax(Selection):
     """Add noise of `scale` to every score and report the place of the largest.
 
     `kind` is the noise: "laplace", "gumbel" (the exponential mechanism) or
@@ -75,10 +74,6 @@ class NoisyMax(Mechanism):
         if self.kind == "exponential":
             return PermuteAndFlip(self.scale, self.monotone)
         return None
-
-    @cached_property
-    def _exact(self) -> Fraction:
-        return checks.rational("scale", self.scale)
 
     def _cost(self, sensitivity: Any) -> Fraction:
         d = distance(sensitivity)
@@ -126,11 +121,9 @@ class NoisyMax(Mechanism):
     def _for_pure(
         cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
     ) -> Self | None:
-        wanted = checks.rational("epsilon", epsilon)
-        factor = 1 if public.get("monotone") else 2
-        found = cls(at_least(factor * distance(sensitivity) / wanted), **public)
-        while found.kind == "laplace":
-            need = found._cost(sensitivity) / wanted
+        found = super()._for_pure(epsilon, sensitivity, public)
+        while found is not None and found.kind == "laplace":
+            need = found._cost(sensitivity) / checks.rational("epsilon", epsilon)
             if found._exact >= need:
                 break
             found = cls(at_least(need), **public)

@@ -164,8 +164,8 @@ def bounded(
     """
     if isinstance(node, sql.Distinct):
         raise Unsupported(
-            f"DISTINCT stands in COUNT(DISTINCT x) only{place(whole)}; leave it out of "
-            f"{words(whole)!r}."
+            f"DISTINCT stands in COUNT(DISTINCT x) only{place(whole)}, not in "
+            f"{words(whole)!r}; MIN and MAX do not need it."
         )
     if isinstance(node, sql.Anonymous) and str(node.this).upper() == "CLAMP":
         if len(node.expressions) != 3:

@@ -25,7 +25,7 @@ MEAN = 0.06  # the square of the mean of a column, or of the response
 PRODUCT = 0.006  # the square of the mean of the product of two columns
 SQUARE = 0.01  # the variance, among columns, of their mean squares
 SIGNAL = 0.06  # the variance of the response that columns explain
-RESIDUAL = 0.16  # the mean square of the response
+RESIDUAL = 0.06  # the variance that they leave
 SPLITS = (0.85, 0.9, 0.95)  # shares of ε for the noise
 SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)  # the constant's own shares of those
 
@@ -42,7 +42,7 @@ class Prior:
     Example:
         >>> few, many = Prior(300, 10, width=0.25), Prior(10**6, 10, width=0.25)
         >>> few.factors(400.0, KNormNoise(6.0, math.inf)).round(2)[[0, -1]]
-        array([0.16, 1.38])
+        array([0.24, 1.63])
         >>> many.factors(400.0, KNormNoise(6.0, math.inf)).round(2)[[0, -1]]
         array([1., 1.])
     """

@@ -12,7 +12,7 @@ from hush.learn.loss import LogCosh
 from hush.learn.model import Floats
 from hush.learn.moments import Moments
 from hush.learn.objective import ObjectivePerturbation
-from hush.learn.prior import SPLITS, Prior, drawn_moments, spend
+from hush.learn.prior import SPLITS, Prior, best_guess, spend
 from hush.learn.response import ResponseModel
 from hush.learn.risk import SquareRisk
 from hush.learn.rows import Box
@@ -142,8 +142,7 @@ class LinearRegression(ResponseModel):
         elif isinstance(self.mechanism_, Moments):
             self.moments_ = self.released_
             self.estimate_ = self._least_squares()
-            drawn, std = drawn_moments(self.mechanism_, self.moments_)
-            super()._keep(ridge(drawn, std)[0])
+            super()._keep(best_guess(self.mechanism_, self.moments_))
         else:
             super()._keep(self.released_)
 
@@ -184,31 +183,22 @@ def usual_length(columns: int, size: int, epsilon: float) -> float:
     return math.sqrt(min(columns, columns / 3 + many * math.sqrt(4 * columns / 45)))
 
 
-def ridge(gram: Floats, std: float) -> tuple[Floats, Floats, Floats, float]:
-    """Return ridge coefficients from noisy moments, eigenvalues, -vectors and ridge.
+def least_squares(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
+    """Return ridge coefficients from noisy moments, and their covariance.
 
     The ridge is 2√p·std, the spectral norm of a large symmetric matrix of such noise;
-    lost eigenvalues count as zero, so the solution always exists.
+    lost eigenvalues count as zero, so the solution always exists. The covariance counts
+    noise and residuals to first order, and the ridge's pull by an estimate of it.
     """
-    values, vectors = np.linalg.eigh(gram[:-1, :-1])
+    inner, cross, square = gram[:-1, :-1], gram[:-1, -1], gram[-1, -1]
+    values, vectors = np.linalg.eigh(inner)
     kept = np.maximum(values, 0.0)
-    added = 2 * math.sqrt(len(kept)) * std
-    theta = (vectors / (kept + added)) @ (vectors.T @ gram[:-1, -1])
-    return theta, kept, vectors, added
-
-
-def least_squares(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
-    """Return ridge coefficients from moments as released, and their covariance.
-
-    The covariance counts noise and residuals to first order, and the ridge's pull by an
-    estimate of it.
-    """
-    theta, kept, vectors, added = ridge(gram, mechanism.std)
-    inverse = (vectors / (kept + added)) @ vectors.T
-    inner, cross, square = (vectors * kept) @ vectors.T, gram[:-1, -1], gram[-1, -1]
-    rest = square - 2 * theta @ cross + theta @ inner @ theta
+    ridge = 2 * math.sqrt(len(cross)) * mechanism.std
+    inverse = (vectors / (kept + ridge)) @ vectors.T
+    theta = inverse @ cross
+    rest = square - 2 * theta @ cross + theta @ ((vectors * kept) @ vectors.T) @ theta
     residual = min(max(float(rest) / mechanism.size, 0.0), 4.0)
     noise = mechanism.std**2 * (1 + float(theta @ theta))
-    middle = residual * inner + noise * np.eye(len(cross))
-    middle += added**2 * np.outer(theta, theta)
+    middle = residual * (vectors * kept) @ vectors.T + noise * np.eye(len(cross))
+    middle += ridge**2 * np.outer(theta, theta)
     return theta, inverse @ middle @ inverse

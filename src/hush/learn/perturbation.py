@@ -145,10 +145,19 @@ class KNormNoise(PureNoise):
         return radius * shape + self.hidden(dimension)
 
     def spread(self, dimension: int) -> NDArray[np.float64]:
-        """Return those of Gamma(d + 1) times a point of the ball; ℓ1: of Laplace."""
-        d = dimension
-        square = {1: 2.0, 2: d + 1.0, math.inf: (d + 1) * (d + 2) / 3}[self.norm]
-        return np.full(d, self.scale * math.sqrt(square))
+        """Return those of Laplace noise, of a ball's points or of a cube's."""
+        if self.norm == math.inf:
+            return np.full(dimension, cube_std(self.scale, dimension))
+        square = 2 if self.norm == 1 or dimension == 1 else dimension + 1
+        return np.full(dimension, self.scale * math.sqrt(square))
+
+
+def cube_std(scale: float, dimension: int) -> float:
+    """Return the standard deviation of each coordinate of ℓ∞ K-norm noise.
+
+    It is Gamma(d + 1) times a point of the cube; in one dimension Laplace noise.
+    """
+    return scale * math.sqrt((dimension + 1) * (dimension + 2) / 3)
 
 
 @final

@@ -1,7 +1,7 @@
 """What is expected of a linear model before its data are read: public.
 
 Columns and response lie in [-1, 1]. Where noise rules, answers are drawn to what is
-expected, and ε is spent on what can be learnt; where data rule, nothing is changed. The
+expected, and ε is spent on what can be learnt; where data rule, little is changed. The
 numbers are guesses of usual data, and privacy does not depend on them.
 """
 
@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.learn.apart import Apart
 from hush.learn.moments import Moments
-from hush.learn.perturbation import KNormNoise, Perturbation
+from hush.learn.perturbation import Perturbation, cube_std
 
 Floats = NDArray[np.float64]
 COLUMN = 0.2  # the mean square of a column
@@ -40,11 +39,14 @@ class Prior:
     knows how columns are spread and correlated.
 
     Example:
+        >>> from hush.learn.perturbation import KNormNoise
         >>> few, many = Prior(300, 10, width=0.25), Prior(10**6, 10, width=0.25)
         >>> few.factors(400.0, KNormNoise(6.0, math.inf)).round(2)[[0, -1]]
         array([0.24, 1.63])
         >>> many.factors(400.0, KNormNoise(6.0, math.inf)).round(2)[[0, -1]]
         array([1., 1.])
+
+    Reference: docs/proofs/learn_moments.md.
     """
 
     size: int
@@ -52,34 +54,38 @@ class Prior:
     width: float
 
     @property
-    def _each(self) -> tuple[tuple[float, float, float], ...]:
-        """For slopes and constant: bend, variance, and the mean square of its input."""
+    def _bends(self) -> tuple[float, float]:
+        """Expected second derivatives of the loss, for a slope and for the constant."""
         bend = self.size / math.sqrt(1 + 2 * RESIDUAL / self.width**2)
-        slope = SIGNAL / (self.columns * COLUMN)
-        return (bend * COLUMN, slope, COLUMN), (bend, MEAN, 1.0)
+        return bend * COLUMN, bend
 
-    def _pair(self, penalty: float, noise: Perturbation) -> tuple[float, float]:
-        spread = noise.spread(self.columns + 1)
+    def _pair(self, penalty: float, stds: tuple[float, float]) -> tuple[float, float]:
         slope, constant = (
             bend * (bend + penalty) * var / (bend * bend * var + std * std)
-            for (bend, var, _), std in zip(self._each, spread[[0, -1]], strict=True)
+            for bend, var, std in zip(
+                self._bends, (_slope(self.columns), MEAN), stds, strict=True
+            )
         )
         return min(slope, 1.0), constant
 
     def factors(self, penalty: float, noise: Perturbation) -> Floats:
         """Return a multiple for each slope and, last, one for the constant."""
-        slope, constant = self._pair(penalty, noise)
+        spread = noise.spread(self.columns + 1)
+        slope, constant = self._pair(penalty, (float(spread[0]), float(spread[-1])))
         return np.array([*[slope] * self.columns, constant])
 
-    def error(self, penalty: float, noise: Perturbation) -> float:
-        """Return the expected squared error of predictions, with the best multiples."""
-        spread = noise.spread(self.columns + 1)[[0, -1]].tolist()
-        counts, total = (self.columns, 1), 0.0
-        for count, std, factor, (bend, var, square) in zip(
-            counts, spread, self._pair(penalty, noise), self._each, strict=True
+    def error(self, penalty: float, stds: tuple[float, float]) -> float:
+        """Return the expected squared error of predictions, with the best multiples.
+
+        `stds` are those of the noise on a slope's gradient and on the constant's.
+        """
+        weights, squares = (SIGNAL, MEAN), (self.columns * COLUMN, 1.0)
+        total = 0.0
+        for factor, bend, std, weight, square in zip(
+            self._pair(penalty, stds), self._bends, stds, weights, squares, strict=True
         ):
             kept = factor / (bend + penalty)
-            total += count * square * ((kept * bend - 1) ** 2 * var + (kept * std) ** 2)
+            total += (kept * bend - 1) ** 2 * weight + (kept * std) ** 2 * square
         return total
 
 
@@ -91,7 +97,7 @@ def spend(
     penalty: float,
     splits: Sequence[float],
 ) -> tuple[float, float]:
-    """Return (split, share) of the least expected error: public.
+    """Return (split, share) of the least expected error, for rows up to `length`.
 
     Example:
         >>> few, many = Prior(300, 10, width=0.25), Prior(10**5, 10, width=0.25)
@@ -110,30 +116,43 @@ def spend(
         least = length**2 / math.expm1(min((1 - split) * epsilon, 7))
         most = max(penalty, least)
         scale = 2 * prior.width / (epsilon - math.log1p(length**2 / most))
-        slopes = KNormNoise(scale / (1 - share), math.inf)
-        return prior.error(most, Apart(slopes, scale / share) if share else slopes)
+        stds = (cube_std(scale, prior.columns + 1),) * 2
+        if share:
+            slopes = cube_std(scale / (1 - share), prior.columns)
+            stds = slopes, cube_std(scale / share, 1)
+        return prior.error(most, stds)
 
     return min(itertools.product(splits, SHARES), key=error)
 
 
-def drawn_moments(mechanism: Moments, gram: Floats) -> tuple[Floats, float]:
-    """Return moments drawn to those expected, and the noise that products keep.
+def best_guess(mechanism: Moments, gram: Floats) -> Floats:
+    """Return the best linear guess of the coefficients from noisy moments.
 
-    A sum with prior variance v and noise variance s² keeps v/(v + s²) of what it says:
-    the best linear guess. The expected loss of coefficients is linear in the moments,
-    so that the best coefficients are those of the guessed ones.
+    Each sum in the Gram matrix is drawn to what is expected: with prior variance v and
+    noise variance s² it keeps v/(v + s²). With G that matrix, Σ the prior variances of
+    the coefficients and T the variance of the noise, of what G does not know and of
+    sampling, the guess from the sums c with the response is ΣG(GΣG + T)⁻¹c. T > 0, so
+    that it always exists. Without noise it is that of least squares, but for a pull of
+    the order 1/n.
     """
     n, d, std = mechanism.size, len(gram) - 2, mechanism.std
-    columns = slice(0, d)
-    expected, vary = np.zeros_like(gram), np.full_like(gram, PRODUCT)
+    column = np.arange(d)
+    expected = np.zeros((d + 1, d + 1))
+    vary, noise = np.full_like(expected, PRODUCT), np.full_like(expected, std)
     vary[d, :] = vary[:, d] = MEAN
-    # A column and the response: what the slope explains, and what both means make.
-    vary[columns, -1] = vary[-1, columns] = COLUMN * SIGNAL / d + MEAN**2
-    noise = np.full_like(gram, std)
-    diagonal = np.arange(d)
-    expected[diagonal, diagonal], vary[diagonal, diagonal] = COLUMN, SQUARE
-    noise[diagonal, diagonal] /= mechanism.squares
-    keep = n * n * vary / (n * n * vary + noise**2)
-    keep[d, d] = keep[-1, -1] = 1.0  # n is known; Σ y² is not used
-    left = math.sqrt(n * n * PRODUCT / (n * n * PRODUCT + std**2)) * std
-    return n * expected + keep * (gram - n * expected), left
+    expected[column, column], vary[column, column] = n * COLUMN, SQUARE
+    noise[column, column] /= mechanism.squares
+    noise[d, d] = 0.0  # n is known
+    kept = n * n * vary / (n * n * vary + noise**2)
+    inner = expected + kept * (gram[:-1, :-1] - expected)
+    prior = np.append(np.full(d, _slope(d)), MEAN)
+    unknown = std**2 + (kept * noise**2) @ prior
+    unknown += n * RESIDUAL * np.append(np.full(d, COLUMN), 1.0)
+    whole = (inner * prior) @ inner + np.diag(unknown)
+    found: Floats = prior * (inner @ np.linalg.solve(whole, gram[:-1, -1]))
+    return found
+
+
+def _slope(columns: int) -> float:
+    """Return the variance of a slope when `columns` share the signal."""
+    return SIGNAL / (columns * COLUMN)

@@ -132,25 +132,38 @@ def best_guess(mechanism: Moments, gram: Floats) -> Floats:
     noise variance s² it keeps v/(v + s²). With G that matrix, Σ the prior variances of
     the coefficients and T the variance of the noise, of what G does not know and of
     sampling, the guess from the sums c with the response is ΣG(GΣG + T)⁻¹c. T > 0, so
-    that it always exists. Without noise it is that of least squares, but for a pull of
-    the order 1/n.
+    that it always exists. A third, one and three times the expected signal are weighed
+    by the density of c. Without noise it is least squares, but for a pull as 1/n.
     """
-    n, d, std = mechanism.size, len(gram) - 2, mechanism.std
+    inner, doubt = _expected(mechanism, gram)
+    n, d, sums = mechanism.size, len(gram) - 2, gram[:-1, -1]
+    sampled = n * RESIDUAL * np.append(np.full(d, COLUMN), 1.0)
+    guesses, logs = [], []
+    for times in (1 / 3, 1.0, 3.0):
+        prior = np.append(np.full(d, times * _slope(d)), MEAN)
+        unknown = mechanism.std**2 + doubt @ prior + sampled
+        whole = (inner * prior) @ inner + np.diag(unknown)
+        solved = np.linalg.solve(whole, sums)
+        guesses.append(prior * (inner @ solved))
+        logs.append(-(np.linalg.slogdet(whole)[1] + sums @ solved) / 2)
+    weights = np.exp(np.array(logs) - max(logs))
+    found: Floats = weights @ np.array(guesses) / weights.sum()
+    return found
+
+
+def _expected(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
+    """Return the Gram matrix drawn to what is expected, and variances left in it."""
+    n, d = mechanism.size, len(gram) - 2
     column = np.arange(d)
     expected = np.zeros((d + 1, d + 1))
-    vary, noise = np.full_like(expected, PRODUCT), np.full_like(expected, std)
+    vary = np.full_like(expected, PRODUCT)
+    noise = np.full_like(expected, mechanism.std)
     vary[d, :] = vary[:, d] = MEAN
     expected[column, column], vary[column, column] = n * COLUMN, SQUARE
     noise[column, column] /= mechanism.squares
     noise[d, d] = 0.0  # n is known
     kept = n * n * vary / (n * n * vary + noise**2)
-    inner = expected + kept * (gram[:-1, :-1] - expected)
-    prior = np.append(np.full(d, _slope(d)), MEAN)
-    unknown = std**2 + (kept * noise**2) @ prior
-    unknown += n * RESIDUAL * np.append(np.full(d, COLUMN), 1.0)
-    whole = (inner * prior) @ inner + np.diag(unknown)
-    found: Floats = prior * (inner @ np.linalg.solve(whole, gram[:-1, -1]))
-    return found
+    return expected + kept * (gram[:-1, :-1] - expected), kept * noise**2
 
 
 def _slope(columns: int) -> float:

@@ -73,8 +73,9 @@ class ObjectivePerturbation(Mechanism):
 
     Guarantee: for one row replaced, with length L of rows, curvature c and slopes s of
     the loss: ε = 2·s·‖x‖/scale + log(1 + c·L²/penalty) + 2·radius/cover.scale, lattices
-    and rounding included; the Gaussian version has a profile in place of the first
-    term. The solver is certified: no data set makes it stop early.
+    and rounding included; noise of two parts (`Apart`) has a first term for each, the
+    Gaussian version a profile in its place. The solver is certified: no data set makes
+    it stop early.
 
     Reference: [KST12]; [CMS11]; N6.1; docs/proofs/learn_objective.md.
     """

@@ -46,7 +46,7 @@ class Prior:
         >>> many.factors(400.0, KNormNoise(6.0, math.inf)).round(2)[[0, -1]]
         array([1., 1.])
 
-    Reference: docs/proofs/learn_moments.md.
+    Reference: docs/proofs/learn_objective.md.
     """
 
     size: int
@@ -134,6 +134,8 @@ def best_guess(mechanism: Moments, gram: Floats) -> Floats:
     sampling, the guess from the sums c with the response is ΣG(GΣG + T)⁻¹c. T > 0, so
     that it always exists. A third, one and three times the expected signal are weighed
     by the density of c. Without noise it is least squares, but for a pull as 1/n.
+
+    Reference: docs/proofs/learn_moments.md.
     """
     inner, doubt = _expected(mechanism, gram)
     n, d, sums = mechanism.size, len(gram) - 2, gram[:-1, -1]

@@ -159,7 +159,7 @@ def main():
         return
     lines = {}
     for peer in PARTS:
-        for key, (score, seconds) in measured(peer, __file__).items():
+        for key, (score, seconds, *_) in measured(peer, __file__).items():
             name, kind, epsilon = key.split("|")
             lines.setdefault((kind, name, peer), {})[epsilon] = (score, seconds)
     heads = " | ".join(f"ε = {e}" for e in EPSILONS)

@@ -61,7 +61,7 @@ def _unit(x, low, high):
 
 
 def scored(make, x, y, splits):
-    """Mean score over splits, and CPU seconds of the fastest fit."""
+    """Mean score over splits, CPU seconds of the fastest fit, and the mean's error."""
     import numpy as np
     from sklearn.model_selection import train_test_split
 
@@ -74,7 +74,8 @@ def scored(make, x, y, splits):
         scores.append(model.score(b, d))
         if sum(seconds) > LONGEST:
             break
-    return [float(np.mean(scores)), min(seconds)]
+    error = np.std(scores, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan
+    return [float(np.mean(scores)), min(seconds), float(error)]
 
 
 def hush_scores():
@@ -167,12 +168,12 @@ def main():
     print("|---|---|" + "---|" * (len(EPSILONS) + 1))
     lines = {}
     for peer in PARTS:
-        for key, (score, seconds) in measured(peer).items():
+        for key, cell in measured(peer).items():
             name, kind, epsilon = key.split("|")
-            lines.setdefault((name, f"{peer}, {kind}"), {})[epsilon] = (score, seconds)
+            lines.setdefault((name, f"{peer}, {kind}"), {})[epsilon] = cell
     for (name, model), cells in sorted(lines.items()):
         scores = " | ".join(
-            f"{cell[0]:.3f}" if cell[0] > -10 else "below -10"
+            f"{cell[0]:.3f} ± {cell[2]:.3f}" if cell[0] > -10 else "below -10"
             for cell in cells.values()
         )
         fastest = 1000 * min(cell[1] for cell in cells.values())

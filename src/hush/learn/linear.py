@@ -11,10 +11,13 @@ from hush.learn.gradient import LeastSquaresGradient
 from hush.learn.loss import LogCosh
 from hush.learn.model import Floats
 from hush.learn.moments import Moments
+from hush.learn.objective import ObjectivePerturbation
+from hush.learn.prior import SPLITS, Prior, best_guess, spend
 from hush.learn.response import ResponseModel
 from hush.learn.risk import SquareRisk
 from hush.learn.rows import Box
 from hush.learn.sampled import ExponentialRisk
+from hush.learn.targets import Response
 
 
 class LinearRegression(ResponseModel):
@@ -27,13 +30,15 @@ class LinearRegression(ResponseModel):
       `width` half-ranges of y, by objective perturbation. Rows of a box that are longer
       than most are shortened where n·ε/d is small.
     - `"statistics"`, exact: least squares from noisy moments, with standard errors in
-      `estimate_`.
+      `estimate_`, which is not drawn to anything expected.
     - `"kng"`, exact: the K-norm gradient of penalised least squares in
       ‖θ‖₁ <= `radius`, columns and response moved to [-1, 1].
     - `"exponential"`, exact: the exponential mechanism on the squares in the same set;
       at most four coefficients, and noise of the order 1/√n.
 
-    All but the first need `bounds`; the last two are pure.
+    All but the first need `bounds`; the last two are pure. With `bounds` the first two
+    draw coefficients to what is expected of usual data, as far as noise hides the data;
+    `released_` is what was released before that.
 
     Guarantee: `fit` is `curve_`-private for one row replaced: ε-DP, or (ε, δ) with
     Gaussian noise for delta > 0. It never fails, whatever the data.
@@ -62,7 +67,7 @@ class LinearRegression(ResponseModel):
         radius: float = 1.0,
         fit_intercept: bool = True,
         penalty: float = 0.0,
-        split: float = 0.85,
+        split: float | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -80,11 +85,7 @@ class LinearRegression(ResponseModel):
         """Return the mechanism for data of a public shape; no data is needed."""
         targets = self._response()
         if self.method == "objective":
-            loss, rows = LogCosh(self.width), self._rows(columns)
-            if isinstance(rows, Box):
-                reach = usual_length(columns, size, float(self.epsilon))
-                rows = Box(rows.lower, rows.upper, rows.intercept, reach)
-            return self._objective(loss, rows, targets, size, columns)
+            return self._log_cosh(targets, size, columns)
         if self.method not in ("statistics", "kng", "exponential"):
             raise InvalidArgument(
                 "method must be 'objective', 'statistics', 'kng' or 'exponential'; got "
@@ -107,18 +108,65 @@ class LinearRegression(ResponseModel):
             return LeastSquaresGradient.plan(self.epsilon, **public)
         return ExponentialRisk.plan(self.epsilon, risk=SquareRisk(), **public)
 
+    def _log_cosh(self, targets: Response, size: int, columns: int) -> Any:
+        loss, rows = LogCosh(self.width), self._rows(columns)
+        split, share = self.split, 0.0
+        if isinstance(rows, Box):
+            reach = usual_length(columns, size, float(self.epsilon))
+            rows = Box(rows.lower, rows.upper, rows.intercept, reach)
+            if rows.intercept and not self.delta:
+                split, share = spend(
+                    Prior(size, columns, loss.width),
+                    self.epsilon,
+                    length=rows.length(columns),
+                    penalty=self.penalty,
+                    splits=SPLITS if split is None else (split,),
+                )
+        return ObjectivePerturbation.plan(
+            self.epsilon,
+            delta=self.delta,
+            split=split,
+            penalty=self.penalty,
+            share=share,
+            loss=loss,
+            rows=rows,
+            targets=targets,
+            size=size,
+            columns=columns,
+        )
+
     def _keep(self, released: Any) -> None:
-        self.estimate_ = None
-        if not isinstance(self.mechanism_, Moments):
-            super()._keep(released)
-            return
-        self.moments_ = np.asarray(released)
+        self.released_, self.estimate_ = np.asarray(released), None
+        if isinstance(self.mechanism_, ObjectivePerturbation):
+            super()._keep(self.released_ * multiples(self.mechanism_))
+        elif isinstance(self.mechanism_, Moments):
+            self.moments_ = self.released_
+            self.estimate_ = self._least_squares()
+            super()._keep(best_guess(self.mechanism_, self.moments_))
+        else:
+            super()._keep(self.released_)
+
+    def _least_squares(self) -> Estimate:
+        """Return plain coefficients and their standard errors, in the user's units."""
         theta, spread = least_squares(self.mechanism_, self.moments_)
-        super()._keep(theta)
-        unit = np.array(self.mechanism_.rows.unmap(np.ones_like(theta))[0])
+        unit = np.abs(self.mechanism_.rows.unmap(np.ones_like(theta))[0])
         half = self.mechanism_.targets.half
-        std = half * np.abs(unit) * np.sqrt(np.diag(spread)[:-1])
-        self.estimate_ = Estimate(self.coef_, std, effective=math.nan)
+        slopes, _ = self.mechanism_.rows.unmap(theta)
+        std = half * unit * np.sqrt(np.diag(spread)[:-1])
+        return Estimate(half * slopes, std, effective=math.nan)
+
+
+def multiples(mechanism: ObjectivePerturbation) -> Floats:
+    """Return what released coefficients are multiplied by: public, ones for a ball.
+
+    Without a constant the slopes' multiple is that of a model with one.
+    """
+    rows, loss = mechanism.rows, mechanism.loss
+    if not isinstance(rows, Box) or not isinstance(loss, LogCosh):
+        return np.ones(mechanism.dimension)
+    prior = Prior(mechanism.size, mechanism.columns, loss.width)
+    found = prior.factors(mechanism.penalty, mechanism.perturbation)
+    return found[: mechanism.dimension]
 
 
 def usual_length(columns: int, size: int, epsilon: float) -> float:

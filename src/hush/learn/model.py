@@ -152,7 +152,7 @@ class LinearModel(Model):
     bounds: Any
     fit_intercept: bool
     penalty: float
-    split: float
+    split: float | None
 
     def _rows(self, columns: int) -> Rows:
         """Return the public rule for rows: a ball by `norm`, or a box by `bounds`."""

@@ -83,7 +83,7 @@ class Moments(Mechanism):
         return self.inner.error
 
     @property
-    def _squares(self) -> int:
+    def squares(self) -> int:
         """The weight of squares, whose range is half that of products."""
         return 2 if isinstance(self.inner, KNorm) else 1
 
@@ -99,7 +99,7 @@ class Moments(Mechanism):
     def exact(self, value: Any) -> Floats:
         """Return the moments without noise, squares with their weight: private."""
         gram = exact_moments(self.rows, self.targets, self.size, value)
-        gram[np.diag_indices_from(gram)] *= self._squares
+        gram[np.diag_indices_from(gram)] *= self.squares
         found: Floats = gram[_places(self.width)]
         return found
 
@@ -109,7 +109,7 @@ class Moments(Mechanism):
         gram = np.zeros((self.width, self.width))
         gram[_places(self.width)] = noisy
         gram = gram + gram.T  # squares are added to themselves
-        gram[np.diag_indices_from(gram)] /= 2 * self._squares
+        gram[np.diag_indices_from(gram)] /= 2 * self.squares
         gram[-2, -2] = self.size
         return gram
 

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument, NoBound
+from hush.learn.apart import Apart
 from hush.learn.loss import Loss
-from hush.learn.perturbation import GaussianNoise, KNormNoise, Perturbation
+from hush.learn.perturbation import (
+    GaussianNoise,
+    KNormNoise,
+    Perturbation,
+    PureNoise,
+)
 from hush.learn.rows import Rows
 from hush.learn.solver import Objective, minimize
 from hush.learn.targets import Targets
@@ -67,8 +73,9 @@ class ObjectivePerturbation(Mechanism):
 
     Guarantee: for one row replaced, with length L of rows, curvature c and slopes s of
     the loss: ε = 2·s·‖x‖/scale + log(1 + c·L²/penalty) + 2·radius/cover.scale, lattices
-    and rounding included; the Gaussian version has a profile in place of the first
-    term. The solver is certified: no data set makes it stop early.
+    and rounding included; noise of two parts (`Apart`) has a first term for each, the
+    Gaussian version a profile in its place. The solver is certified: no data set makes
+    it stop early.
 
     Reference: [KST12]; [CMS11]; N6.1; docs/proofs/learn_objective.md.
     """
@@ -87,12 +94,16 @@ class ObjectivePerturbation(Mechanism):
         checks.whole("size", self.size, at_least=1)
         checks.whole("columns", self.columns, at_least=1, at_most=2000)
         checks.real("penalty", self.penalty, above=0)
-        if isinstance(self.perturbation, KNormNoise) and (
+        if isinstance(self.perturbation, PureNoise) and (
             self.perturbation.norm != self.rows.noise_norm
         ):
             raise InvalidArgument(
                 f"perturbation must be in the norm that bounds the rows, "
                 f"{self.rows.noise_norm:g}; got {self.perturbation.norm:g}."
+            )
+        if isinstance(self.perturbation, Apart) and not self.rows.intercept:
+            raise InvalidArgument(
+                "rows must have the constant column, or perturbation no part for it."
             )
 
     @property
@@ -107,7 +118,7 @@ class ObjectivePerturbation(Mechanism):
     @property
     def _distance(self) -> float:
         """How far apart the gradients of two data sets can be, in the noise's norm."""
-        pure = isinstance(self.perturbation, KNormNoise)
+        pure = isinstance(self.perturbation, PureNoise)
         bound = self.rows.bound() if pure else self._length
         return 2 * self.loss.slope_bound * bound * _UP
 
@@ -135,7 +146,7 @@ class ObjectivePerturbation(Mechanism):
             return Pure(epsilon=0.0)
         hiding = self.cover.epsilon(self.radius, self.dimension)
         fixed = (self._curvature + 2 * hiding) * _UP
-        if isinstance(self.perturbation, KNormNoise):
+        if isinstance(self.perturbation, PureNoise):
             own = self.perturbation.epsilon(self._distance, self.dimension)
             return Pure(epsilon=people * (own + fixed) * _UP)
         if people > 1:
@@ -180,19 +191,23 @@ class ObjectivePerturbation(Mechanism):
         epsilon: float,
         *,
         delta: float = 0.0,
-        split: float = _SPLIT,
+        split: float | None = None,
         penalty: float = 0.0,
+        share: float = 0.0,
         **public: Any,
     ) -> Self:
         """Return the mechanism that is (ε, δ)-private, chosen from public numbers.
 
-        `split` of ε pays for the noise, the rest for the curvature, which fixes the
-        least penalty; a larger `penalty` leaves its saving to the noise.
+        `split` of ε (0.85) pays for the noise, the rest for the curvature, which fixes
+        the least penalty; a larger `penalty` leaves its saving to the noise. Of the
+        noise's part the constant has `share` for itself: pure noise, rows in a box.
         """
         checks.real("epsilon", epsilon, above=0, at_most=1000)
         checks.real("delta", delta, at_least=0, below=1)
+        split = _SPLIT if split is None else split
         checks.real("split", split, above=0, below=1)
         checks.real("penalty", penalty, at_least=0)
+        checks.real("share", share, at_least=0, below=1)
         usable = epsilon * (1 - _COVER)
         length = public["rows"].length(public["columns"])
         sharp = _sharpness(public["loss"], length)
@@ -208,7 +223,9 @@ class ObjectivePerturbation(Mechanism):
             return cls(**public, perturbation=noise, cover=KNormNoise(scale, math.inf))
 
         if delta == 0:
-            return make(_k_norm(own, **public))
+            return make(_k_norm(own, share, **public))
+        if share:
+            raise InvalidArgument(f"share must be 0 with delta > 0; got {share!r}.")
         return make(_gaussian(make, epsilon, delta))
 
 
@@ -218,16 +235,18 @@ def _sharpness(loss: Loss, length: float) -> float:
 
 
 def _k_norm(
-    epsilon: float, *, rows: Rows, loss: Loss, columns: int, **_: Any
-) -> KNormNoise:
+    epsilon: float, share: float, *, rows: Rows, loss: Loss, columns: int, **_: Any
+) -> PureNoise:
     distance = 2 * loss.slope_bound * rows.bound() * _UP
     # Rounding adds at most ‖(1, ..., 1)‖ + 1 steps, each 2^-32 of the scale or less.
-    left = epsilon - (math.isqrt(rows.dimension(columns)) + 2) * 2.0**-32
-    if left <= 0:
+    lost = (math.isqrt(rows.dimension(columns)) + 2) * 2.0**-32
+    shares = (1 - share) * epsilon - lost, share * epsilon - lost
+    if shares[0] <= 0 or (share > 0 and shares[1] <= 0):
         raise InvalidArgument(
             "epsilon is too small for the lattice of the noise; use at least 1e-7."
         )
-    return KNormNoise(distance / left * _UP, rows.noise_norm)
+    noise = KNormNoise(distance / shares[0] * _UP, rows.noise_norm)
+    return Apart(noise, distance / shares[1] * _UP) if share > 0 else noise
 
 
 def _gaussian(

@@ -60,10 +60,28 @@ class Perturbation(ABC):
     def quantile(self, p: float, dimension: int) -> float:
         """Return a bound on the ℓ2 norm that holds with probability p."""
 
+    @abstractmethod
+    def spread(self, dimension: int) -> NDArray[np.float64]:
+        """Return the standard deviation of each coordinate, up to the lattice."""
+
+
+class PureNoise(Perturbation):
+    """Noise whose log-ratio is bounded: no δ is needed."""
+
+    norm: float
+
+    @abstractmethod
+    def epsilon(self, distance: Any, dimension: int) -> float:
+        """Return the log-ratio at `distance` in the norm, rounding included."""
+
+    def delta(self, epsilon: float, distance: float, dimension: int) -> float:
+        """Return 0 from the pure ε on; no use is made of what lies below."""
+        return 0.0 if epsilon >= self.epsilon(distance, dimension) else 1.0
+
 
 @final
 @dataclass(frozen=True)
-class KNormNoise(Perturbation):
+class KNormNoise(PureNoise):
     """Density ∝ exp(-‖v‖/scale) in the ℓ1, ℓ2 or ℓ∞ `norm`, on a fine lattice.
 
     There are 2^32 lattice points per scale or more.
@@ -98,10 +116,6 @@ class KNormNoise(Perturbation):
         steps = math.ceil(Fraction(distance) / self.grid.step + ones)
         return at_least(steps * self.grid.step / Fraction(self.scale))
 
-    def delta(self, epsilon: float, distance: float, dimension: int) -> float:
-        """Return 0 from the pure ε on; no use is made of what lies below."""
-        return 0.0 if epsilon >= self.epsilon(distance, dimension) else 1.0
-
     def hidden(self, dimension: int) -> float:
         """Return half the diagonal of a cell."""
         return float(self.grid.step) * math.sqrt(dimension) / 2 * _UP
@@ -129,6 +143,21 @@ class KNormNoise(Perturbation):
         shape = math.sqrt(dimension) if self.norm == math.inf else 1.0
         radius = float(special.gammaincinv(dimension, p)) * self.scale
         return radius * shape + self.hidden(dimension)
+
+    def spread(self, dimension: int) -> NDArray[np.float64]:
+        """Return those of Laplace noise, of a ball's points or of a cube's."""
+        if self.norm == math.inf:
+            return np.full(dimension, cube_std(self.scale, dimension))
+        square = 2 if self.norm == 1 or dimension == 1 else dimension + 1
+        return np.full(dimension, self.scale * math.sqrt(square))
+
+
+def cube_std(scale: float, dimension: int) -> float:
+    """Return the standard deviation of each coordinate of ℓ∞ K-norm noise.
+
+    It is Gamma(d + 1) times a point of the cube; in one dimension Laplace noise.
+    """
+    return scale * math.sqrt((dimension + 1) * (dimension + 2) / 3)
 
 
 @final
@@ -190,3 +219,7 @@ class GaussianNoise(Perturbation):
         """Return the chi quantile of the norm."""
         square = 2 * float(special.gammaincinv(dimension / 2, p))
         return self.std * math.sqrt(square) + self.hidden(dimension)
+
+    def spread(self, dimension: int) -> NDArray[np.float64]:
+        """Return `std` for each."""
+        return np.full(dimension, self.std)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from goodness import FALSE_ALARM, fits
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from goodness import FALSE_ALARM, fits
 from hush.audit import replay
 from hush.errors import InvalidArgument
 from hush.learn import LeafCounts, RandomForestClassifier
@@ -185,15 +185,16 @@ def test_the_noise_has_its_law_and_a_twin_has_not(delta):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("delta", "floor"), [(0.0, 0.5), (1e-6, 0.5)])
+@pytest.mark.parametrize(("delta", "floor"), [(0.0, 0.92), (1e-6, 0.96)])
 def test_a_chess_board_is_learnt(delta, floor):
-    # FLOOR_COMMENT
+    # 150 fits had means 0.956 and 0.978, standard deviations 0.012 and 0.006: the mean
+    # of ten is nine of its own above the floor, so it fails with chance below 1e-9.
     x, y = squares()
     model = RandomForestClassifier(1.0, delta=delta, bounds=(-1, 1))
     scores = [model.fit(x, y, source=Seeded(s)).score(x, y) for s in range(10)]
     assert np.mean(scores) > floor
     blind = model.fit(np.zeros_like(x), y, source=Seeded(1))
-    assert blind.score(x, y) < 0.6
+    assert blind.score(x, y) < 0.8
 
 
 def test_without_noise_more_rows_and_depth_are_better():
@@ -310,10 +311,8 @@ def test_conventions_of_scikit_learn():
 
 
 def test_plans_follow_from_public_numbers():
-    def shape(size, epsilon, delta=0.0, classes=(0, 1)):
-        model = RandomForestClassifier(
-            epsilon, delta=delta, bounds=(-1, 1), classes=classes
-        )
+    def shape(size, epsilon, delta=0.0):
+        model = RandomForestClassifier(epsilon, delta=delta, bounds=(-1, 1))
         found = model.plan(size, 5)
         return found.trees, found.depth
 
@@ -323,7 +322,9 @@ def test_plans_follow_from_public_numbers():
         found = [shape(size, 1.0, **more) for size in (10, 300, 10_000, 10**6)]
         assert found == sorted(found)
         assert found[0] < found[-1]
-    assert shape(1000, 1.0, classes=tuple(range(10))) < shape(1000, 1.0)
+    assert shape(200, 1.0) == (5, 3)
+    assert shape(200, 1.0, 1e-6)[0] == 100
+    assert shape(1 << 24, 1e6) == (100, 10)
 
 
 def test_what_does_not_fit_is_refused():
@@ -335,5 +336,5 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(InvalidArgument, match="fewer trees"):
         replace(mechanism, trees=100_000, depth=16)
     for bad in ({"n_estimators": 0}, {"max_depth": 0}, {"max_depth": 40}):
-        with pytest.raises(InvalidArgument, match="trees|depth"):
+        with pytest.raises(InvalidArgument, match=r"trees|depth"):
             RandomForestClassifier(bounds=(-1, 1), **bad).plan(10, 1)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from goodness import FALSE_ALARM, p_value
 
+from goodness import FALSE_ALARM, p_value
 from hush.errors import InvalidArgument
 from hush.learn.trees import Trees
 from hush.noise import Seeded

@@ -59,14 +59,14 @@ class Odds:
 
 
 class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
-    """A forest of random trees with public bounds and classes, and the scikit-learn API.
+    """A random forest with public bounds and classes, and the scikit-learn API.
 
     `bounds=(lower, upper)` of the columns and `classes` are public. Cuts are drawn from
     the bounds alone; data are counted by leaf and class, once, in all trees. A row gets
     the odds of its leaves, multiplied, tempered by the root of the number of trees, and
     shrunk where noise hides a leaf. Rows outside the bounds are clipped; those with a
     NaN, an infinity or an unknown class are not counted. `n_estimators` and `max_depth`
-    follow by default from the number of rows and classes, ε and δ.
+    follow by default from the number of rows, ε and δ.
 
     Guarantee: `fit` is `curve_`-private for one row replaced: ε-DP, or (ε, δ) with
     Gaussian noise for delta > 0. It never fails, whatever the data.

@@ -20,6 +20,8 @@ from hush.privacy.curve import Curve
 from hush.units import Neighbors
 
 _MOST_CELLS = 1 << 24
+_USUAL = 100  # trees, from which on more add little but time
+_DEEP = 10
 
 
 @final
@@ -75,14 +77,14 @@ class LeafCounts(Mechanism):
     ) -> Self:
         """Return the mechanism with the least noise that is (ε, δ)-private.
 
-        Without `trees` or `depth`, both follow from the noise that one tree would have.
+        Without `trees` or `depth`, they follow from the noise that one tree would have.
         """
         checks.whole("size", size, at_least=1, at_most=MOST)
-        alone = size / (_std(noise(epsilon, delta, 1)) * len(targets.names))
+        clear = size / _std(noise(epsilon, delta, 1))
         if trees is None:
-            trees = usual_trees(alone, delta)
+            trees = usual_trees(clear, pure=delta == 0)
         if depth is None:
-            depth = usual_depth(alone, delta)
+            depth = usual_depth(clear)
         checks.whole("trees", trees, at_least=1)
         inner = noise(epsilon, delta, trees)
         return cls(rows, targets, size, trees, depth, inner)
@@ -162,11 +164,14 @@ def _distance(trees: int) -> float:
     return math.sqrt(2 * trees) * (1 + 2.0**-50)
 
 
-def usual_trees(alone: float, delta: float) -> int:
-    """Return how many trees serve best, from rows per class and noise of one tree."""
-    return 64 if delta else min(max(round(0.22 * alone**0.75), 1), 64)
+def usual_trees(clear: float, *, pure: bool) -> int:
+    """Return how many trees serve best, `clear` being rows by the noise of one tree.
+
+    Pure noise grows with the number of trees, more than their sum wins back.
+    """
+    return min(max(round(0.56 * math.sqrt(clear)), 1), _USUAL) if pure else _USUAL
 
 
-def usual_depth(alone: float, delta: float) -> int:
-    """Return the depth that serves best."""
-    return 4
+def usual_depth(clear: float) -> int:
+    """Return the depth that serves best: twice the leaves for eight times the rows."""
+    return min(max(round(1 + math.log2(clear) / 3), 1), _DEEP)

@@ -65,10 +65,11 @@ class Trees:
     def leaves(self, rows: Floats, tree: int) -> Whole:
         """Return the leaf of each row in one tree: a function of that row alone."""
         columns, cuts = self.columns[tree], np.ldexp(self.cuts[tree], -_BITS)
-        every, at = np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
+        every = np.arange(len(rows))
+        at = np.zeros(len(rows), dtype=np.int64)
         for _ in range(self.depth):
             at = 2 * at + 1 + (rows[every, columns[at]] > cuts[at])
-        return at - self.columns.shape[1]
+        return np.asarray(at - self.columns.shape[1], dtype=np.int64)
 
     def packed(self) -> Whole:
         """Return columns and cuts as one line per tree."""

@@ -122,7 +122,7 @@ class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     def _joint(self, features: Any) -> Floats:
         """Return the tempered log odds of each class, up to a constant per row."""
         checked = self._checked(features)
-        x = self.mechanism_.rows.map(checked)[:, :-1]
+        x = np.ascontiguousarray(self.mechanism_.rows.map(checked)[:, :-1])
         found = np.tile(np.log(self.class_prior_), (len(x), 1))
         for tree, ratios in enumerate(self._ratios):
             found += ratios[self.trees_.leaves(x, tree)]

@@ -65,10 +65,12 @@ class Trees:
     def leaves(self, rows: Floats, tree: int) -> Whole:
         """Return the leaf of each row in one tree: a function of that row alone."""
         columns, cuts = self.columns[tree], np.ldexp(self.cuts[tree], -_BITS)
-        every = np.arange(len(rows))
         at = np.zeros(len(rows), dtype=np.int64)
+        # One index into all entries is half the time of one for each axis.
+        entries, start = rows.ravel(), np.arange(len(rows)) * rows.shape[1]
         for _ in range(self.depth):
-            at = 2 * at + 1 + (rows[every, columns[at]] > cuts[at])
+            right = entries.take(start + columns.take(at)) > cuts.take(at)
+            at = 2 * at + 1 + right
         return np.asarray(at - self.columns.shape[1], dtype=np.int64)
 
     def packed(self) -> Whole:

@@ -83,12 +83,29 @@ __all__ = [
 ]
 
 
+# Packages, loaded when they are first used: `hush.privacy` needs no import of its own.
+_PACKAGES = frozenset(
+    (
+        *("audit", "bounds", "errors", "estimate", "holdout", "inference", "law"),
+        *("learn", "ledger", "local", "mechanisms", "noise", "plots", "privacy"),
+        *("tables", "units"),
+    )
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        try:
+            return importlib.import_module(f"hush.{name}")
+        except ModuleNotFoundError as problem:  # `help(hush)` goes on without an extra
+            raise AttributeError(str(problem)) from problem
     if name not in _HOME:
-        raise AttributeError(f"module 'hush' has no attribute {name!r}")
+        # Not `from hush import called`, which would ask here for the name it is.
+        called = importlib.import_module("hush.called")
+        raise called.missing("module 'hush'", name, called.PACKAGE)
     module, _, symbol = _HOME[name].partition(":")
     return getattr(importlib.import_module(module), symbol)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted({*__all__, *_PACKAGES})

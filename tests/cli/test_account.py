@@ -34,6 +34,25 @@ def test_calibration_reaches_its_target_and_not_less(shop):
     assert less["epsilon"]["lower"] > 2
 
 
+@pytest.mark.parametrize(
+    ("rate", "steps", "epsilon"), [(0.01, 1000, 1), (0.004, 14000, 2), (0.5, 7, 0.3)]
+)
+def test_a_calibrated_epsilon_is_never_above_its_target(shop, rate, steps, epsilon):
+    options = ("--rate", rate, "--steps", steps)
+    given = ("account", "--calibrate", *options, "-e", epsilon, "-d", 1e-6)
+    found = shop.json(*given)
+    assert 0.999999 * epsilon < found["epsilon"]["lower"]
+    assert found["epsilon"]["lower"] <= found["epsilon"]["upper"] <= epsilon
+    text = shop.run(*given).stdout
+    words = text.split()
+    assert float(words[words.index("and") + 1].rstrip(".")) == epsilon
+    # The noise that is printed is the noise that was accounted for.
+    printed = words[words.index("sigma") + 1]
+    assert float(printed) == found["sigma"]
+    again = shop.run("account", "--sigma", printed, *options, "-d", 1e-6).stdout
+    assert float(next(w for w in again.split()[4:] if w[0].isdigit())) == epsilon
+
+
 def test_all_notions_compose(shop):
     one = shop.json(
         "account", "--pure", 0.1, "--approx", "0.1,1e-7", "--rho", 0.01, "--mu", 0.1,

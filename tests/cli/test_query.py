@@ -138,6 +138,10 @@ def test_budget_lists_charges_and_what_is_left(shop):
     amounts = [each["amount"] for each in shown["charges"]]
     assert amounts == pytest.approx([0.25, 0.5], rel=1e-4)  # δ buys a trace of ε
     assert shown["accounts"][0]["spent"] == pytest.approx(sum(amounts))
+    assert [each["entry"] for each in shown["charges"]] == [2, 4]
+    assert "the other entries are answers" in " ".join(
+        shop.run("budget").stdout.split()
+    )
     done = shop.run("budget", "--last", 1)
     assert "epsilon 1.25" in done.stdout
     assert " b" in done.stdout

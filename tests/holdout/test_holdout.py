@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hush.audit import assert_replays, replay
-from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument
+from hush.errors import BudgetExceeded, InvalidArgument
 from hush.holdout import Answer, Holdout
 from hush.noise import SECURE, Seeded
 
@@ -113,18 +113,52 @@ def test_a_query_that_fails_on_one_record_moves_the_mean_by_one_score(where):
     assert 0 < answer(without) - answer(present) <= 1 / 2000 + 1e-9
 
 
-def test_a_failing_model_says_nothing_and_is_charged():
+def test_a_model_that_fails_on_one_row_moves_the_mean_by_one_score():
+    def spy(rows):  # as a model that refuses NaN
+        if np.isnan(rows).any():
+            raise ValueError("secret")
+        return np.ones(len(rows))
+
+    def answer(features):
+        labels = np.ones(2000)
+        holdout = Holdout((features, labels), queries=30, source=Seeded(9))
+        return holdout.score(spy).value
+
+    without, present = np.zeros((2000, 1)), np.zeros((2000, 1))
+    present[7] = np.nan
+    assert 0 < answer(without) - answer(present) <= 1 / 2000 + 1e-9
+
+
+@pytest.mark.parametrize("fault", ["raise", "short", "long"])
+def test_a_failing_model_says_nothing_and_is_charged(fault):
     holdout = Holdout((LABELS[:, None], LABELS), queries=30)
 
     def spy(rows):
-        raise ValueError(f"secret {rows}")
+        if fault == "raise":
+            raise ValueError(f"secret {rows}")
+        return np.zeros(0 if fault == "short" else len(rows) + 1)
 
-    with pytest.raises(DrawFailed) as failed:
-        holdout.score(spy)
-    assert "secret" not in str(failed.value)
-    assert failed.value.__cause__ is None
-    assert failed.value.__context__ is None
+    assert abs(holdout.score(spy).value) < 8 * float(holdout.plan.mechanism.std)
     assert holdout.left == 29
+
+
+def test_a_model_of_other_columns_is_refused_before_a_question_is_used():
+    class Narrow:
+        n_features_in_ = 3
+
+    holdout = Holdout((LABELS[:, None], LABELS), queries=30)
+    for ask in (holdout.score, lambda model: holdout.score_all([model])):
+        with pytest.raises(InvalidArgument, match="3 columns; the holdout has 1"):
+            ask(Narrow())
+    assert holdout.left == 30
+
+
+def test_predictions_may_be_rows_of_probabilities():
+    holdout = Holdout(
+        (LABELS[:, None], LABELS), queries=30, grade=lambda p, label: p[int(label)]
+    )
+    sure = holdout.score(lambda rows: np.hstack([1 - rows, rows]))
+    assert abs(sure.value - 1) < 8 * float(holdout.plan.mechanism.std)
 
 
 def test_intervals_hold_where_floats_are_coarser_than_the_radius():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -155,3 +156,30 @@ def test_integers_stay_integers():
     assert isinstance((m.count() >> m.Gaussian(1.0)).run([1, 2]), int)
     assert isinstance((m.sum((0, 9)) >> m.Geometric(1)).run([1, 2]), int)
     assert isinstance((m.sum((0.0, 9.0)) >> m.Laplace(1.0)).run([1, 2]), float)
+
+
+STRANGE = {
+    "none": None,
+    "word": "three",
+    "huge": 10**400,
+    "low": -(10**400),
+    "signal": Decimal("sNaN"),
+    "complex": 1j,
+    "list": [1],
+    "wide": 2**64,
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
+def test_nothing_is_refused_for_what_one_record_is(strange):
+    # A list has no type: one record must not turn the answer into an error.
+    alone, among = [strange], [1, 2.5, strange, 4]
+    for query in every_query((-3, 5), "add-remove", 4):
+        moves = distance(query, among, [1, 2.5, 4])
+        assert all(u <= v for u, v in zip(moves, query.moves, strict=True))
+        assert query(alone) is not None
+
+
+def test_a_column_of_words_is_refused_by_its_type():
+    with pytest.raises(InvalidArgument, match="column of numbers"):
+        m.sum((0, 1))(np.array(["a", "b"]))

@@ -186,3 +186,11 @@ def test_the_gap_of_a_hundred_thousand_choices_stays_under_its_law(mechanism):
         assert (gaps > t).mean() <= tail + 6 * math.sqrt(tail * (1 - tail) / n)
     # Half the noise would be seen from the other side: the law is not idle.
     assert (gaps > 0.5).mean() >= 0.2 * float(law.tail(0.5))
+
+
+@pytest.mark.parametrize("t", [1e-9, 0.1, 1.0, 12.5, 30.0, 44.0, 60.0])
+def test_two_laplace_candidates_have_a_closed_form(t):
+    # P(r_0 - r_1 <= -t) = (2 + t)·e^-t/4; from t = 44 on a bound may be loose.
+    exact = (2 + t) * math.exp(-t) / 4
+    found = m.NoisyMax(1.0, kind="laplace").error.among(2).tail(t)
+    assert exact <= found <= exact * (1 + 2e-5) + 2e-20

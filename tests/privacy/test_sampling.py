@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -276,3 +277,13 @@ def test_sampled_bounds_of_other_notions():
     for base in (ZCDP(rho=0.1), Tradeoff(lambda a: max(0.0, 1 - 2 * a, (1 - a) / 2))):
         curve = poisson(base, rate=0.1)
         assert curve.delta_at(0.2) < base.delta_at(0.2)
+
+
+def test_rates_are_rounded_towards_less_privacy():
+    # 1/3 as a float is too small, and a product of floats may be.
+    assert Fraction(fixed_size(GDP(1.0), 1, 3).rate) >= Fraction(1, 3)
+    added = fixed_size(GDP(1.0), 1, 3, neighbors="add-remove")
+    assert Fraction(added.rate) >= Fraction(1, 3)
+    for rate in (0.1, 0.3, 0.7, 1e-9):
+        found = amplified_approx(1.0, 1e-6, rate).delta
+        assert Fraction(found) >= Fraction(1e-6) * Fraction(rate)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -50,6 +51,7 @@ def test_an_import_is_light(what):
     [
         ("sklearn", "import hush.learn", "learn"),
         ("jax", "from hush.learn import sgd", "sgd"),
+        ("sklearn", "from hush.learn import sgd", "sgd"),
     ],
 )
 def test_a_missing_extra_is_named(missing, code, extra):
@@ -61,7 +63,27 @@ def test_a_missing_extra_is_named(missing, code, extra):
         [sys.executable, "-c", f"{hide}\n{code}"], capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert f"pip install 'hush[{extra}]'" in done.stderr
+    assert "pip install 'hush[" in done.stderr
+    assert f"'hush[{extra}]'" in done.stderr
+
+
+def test_a_package_without_its_extra_says_so_and_spoils_nothing_else():
+    code = (
+        "import importlib.util as u, pydoc; find = u.find_spec\n"
+        "u.find_spec = lambda n, *a: None if n == 'sklearn' else find(n, *a)\n"
+        "import hush\n"
+        "try: hush.learn\n"
+        "except AttributeError as problem: print(problem)\n"
+        "print(len(pydoc.render_doc(hush)) > 1000)"
+    )
+    said, whole = run_python(code).splitlines()
+    assert "pip install 'hush[learn]'" in said
+    assert whole == "True"
+
+
+def test_the_extra_of_sgd_includes_that_of_learn(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert "hush[learn]" in project["optional-dependencies"]["sgd"]
 
 
 def test_nothing_in_the_package_uses_a_weak_generator(root):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 RANKS = {
-    0: {"errors", "checks", "units", "law", "estimate", "markup"},
+    0: {"errors", "checks", "units", "law", "estimate", "markup", "called"},
     1: {"noise", "privacy", "bounds"},
     2: {"mechanisms"},
     3: {"ledger"},

@@ -8,7 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from hush import errors
+import hush
+from hush import called, errors
 
 CONTRACT = {
     "hush": """open Budget Ledger Release
@@ -78,6 +79,51 @@ def test_all_is_sorted_and_true():
         if inspect.ismodule(found):
             assert len(set(found.__all__)) == len(found.__all__)
             assert [n for n in found.__all__ if not hasattr(found, n)] == []
+
+
+@pytest.mark.parametrize(
+    "package",
+    [*(h for h in CONTRACT if h[5:].islower()), "hush.tables", "hush.ledger"],
+)
+def test_dir_shows_the_public_names_and_no_others(package):
+    found = resolve(package)
+    more = set(hush._PACKAGES) if package == "hush" else set()
+    assert set(dir(found)) == {*found.__all__, *more}
+    assert {n for n in dir(found) if inspect.isbuiltin(getattr(found, n))} == set()
+
+
+def test_packages_are_there_without_an_import_of_their_own():
+    code = "import hush; print(hush.privacy.Pure(epsilon=1.0), hush.units.__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Pure(epsilon=1.0) hush.units\n"
+    for name in hush._PACKAGES:
+        assert inspect.ismodule(getattr(hush, name)), name
+
+
+def test_every_public_package_is_named_at_the_top():
+    homes = {h.split(".")[1] for h in CONTRACT if h[5:].islower() and "." in h}
+    assert homes <= hush._PACKAGES
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [("avg", "mean"), ("stddev", "std"), ("read_csv", "open")]
+)
+def test_a_word_of_another_library_names_ours(name, way):
+    with pytest.raises(AttributeError, match=rf"{name}'\. Write hush\.{way}"):
+        getattr(hush, name)
+
+
+def test_a_name_that_is_nowhere_is_refused_as_usual():
+    assert not hasattr(hush, "nothing")
+
+
+def test_every_word_that_is_offered_instead_is_there():
+    for name, words in called.PACKAGE.items():
+        assert name not in hush.__all__
+        found = words.removeprefix("Write hush.").split(",")[0].rstrip(".")
+        assert callable(resolve(f"hush.{found}")), name
 
 
 def test_the_package_says_that_it_is_typed():

@@ -1,9 +1,13 @@
 """What people try first and gets them an answer that helps."""
 
+import copy
+import datetime
+
 import pytest
 
 import hush
-from hush.errors import InvalidArgument, Unsupported
+from hush import called
+from hush.errors import BudgetExceeded, InvalidArgument, Unsupported
 
 TRIPS = {"who": [1, 2, 3], "fare": [10.0, 12.0, 8.0]}
 
@@ -33,3 +37,146 @@ def test_sql_names_a_missing_column_before_it_asks_for_bounds(asked):
     with pytest.raises(Unsupported, match="no column 'fair'; the columns are fare"):
         data.sql(f"SELECT {asked} FROM data", epsilon=0.5)
     assert str(data.budget).startswith("dataset 'data': epsilon 1 left")
+
+
+def opened() -> hush.tables.Dataset:
+    return hush.open(TRIPS, unit="who", rows=1, budget=hush.Budget(epsilon=1))
+
+
+@pytest.mark.parametrize(
+    "make", [hush.mean, hush.sum, hush.median, hush.std, hush.variance, hush.max]
+)
+def test_an_aggregate_without_bounds_says_why_and_how(make):
+    with pytest.raises(InvalidArgument, match="public") as refused:
+        make("fare")
+    assert "bounds=(0, 80)" in str(refused.value)
+    assert 'bounds="private"' in str(refused.value)
+
+
+def test_two_expressions_without_bounds_are_shown_two_pairs():
+    with pytest.raises(InvalidArgument, match=r"bounds=\(\(0, 80\), \(0, 80\)\)"):
+        hush.correlation("fare", "tip")
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("groupby", ".group_by("),
+        ("filter", ".where("),
+        ("count", ".agg(n=hush.count())"),
+        ("mean", 'hush.mean("fare", bounds='),
+        ("head", "Rows are not shown"),
+        ("fare", "Columns are named in aggregates"),
+    ],
+)
+def test_a_data_set_names_the_way_out_of_a_near_miss(name, way):
+    with pytest.raises(AttributeError, match=f"no attribute {name!r}") as refused:
+        getattr(opened(), name)
+    assert way in str(refused.value)
+
+
+def test_near_misses_on_queries_and_answers_name_the_way_out():
+    data = opened()
+    query = data.agg(n=hush.count())
+    for each, name, way in (
+        (data.group_by("who", keys=[1]), "count", ".agg(n=hush.count())"),
+        (query, "execute", ".release(epsilon="),
+        (query.release(epsilon=0.5), "df", ".to_pandas()"),
+        (data, "nothing", "no attribute 'nothing'"),
+    ):
+        with pytest.raises(AttributeError) as refused:
+            getattr(each, name)
+        assert way in str(refused.value)
+
+
+def test_a_data_set_is_not_taken_apart():
+    with pytest.raises(Unsupported, match=r"hush\.mean"):
+        opened()["fare"]
+    with pytest.raises(Unsupported):
+        list(opened())
+
+
+def test_a_near_miss_hides_no_name_that_is_there():
+    data = opened()
+    query = data.agg(n=hush.count())
+    grouped = data.group_by("who", keys=[1])
+    answer = query.release(epsilon=0.5)
+    there = {
+        (type(each).__name__, name)
+        for each, words in (
+            (data, called.DATASET),
+            (grouped, called.GROUPED),
+            (query, called.QUERY),
+            (answer, called.ANSWER),
+        )
+        for name in words
+        if hasattr(each, name)
+    }
+    assert there == set()
+
+
+def test_data_sets_and_answers_are_still_copied_and_pickled_as_before():
+    data = opened()
+    assert copy.copy(data).name == data.name
+    answer = data.agg(n=hush.count()).release(epsilon=0.5)
+    assert copy.copy(answer)["n"] is not None
+
+
+def test_an_answer_is_read_by_the_names_of_its_columns():
+    data = opened()
+    answer = data.group_by("who", keys=[1, 2]).agg(n=hush.count()).release(epsilon=0.5)
+    assert list(answer) == ["who", "n"]
+    assert answer["who"] == [1, 2]
+    assert (answer["n"] == answer.values["n"]).all()
+    assert "n" in answer
+    assert "m" not in answer
+    with pytest.raises(KeyError, match="the columns are who, n"):
+        answer["m"]
+
+
+def test_a_presented_answer_is_read_in_its_own_order():
+    data = hush.open(TRIPS, unit="who", rows=1, budget=hush.Budget(epsilon=100))
+    shown = data.sql(
+        "SELECT who, COUNT(*) AS n FROM data GROUP BY who ORDER BY who DESC",
+        epsilon=50,
+        keys={"who": [1, 2]},
+    )
+    assert shown["who"] == [2, 1]
+    assert list(shown["n"]) == shown.to_dict()["n"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "way"),
+    [
+        ("MAX(fare)", "MAX(CLAMP(fare, 0, 100))"),
+        ("MAX(fare)", "QUANTILE(CLAMP(fare, 0, 100), 0.99) is steadier"),
+        ("MIN(fare + 1)", "QUANTILE(CLAMP(fare + 1, 0, 100), 0.01)"),
+        ("AVG(fare)", "write AVG(CLAMP(fare, 0, 100))"),
+        ("MAX(DISTINCT fare)", "COUNT(DISTINCT x) only"),
+        ("MAX(day)", "DATE_DIFF('day', DATE '2020-01-01', day)"),
+        ("MAX(name)", "is a text; a number is needed"),
+    ],
+)
+def test_a_refused_aggregate_says_what_to_write_and_that_is_accepted(asked, way):
+    day = datetime.date(2024, 5, 1)
+    rows = TRIPS | {"day": [day] * 3, "name": ["a", "b", "c"]}
+    data = hush.open(rows, unit="who", rows=1, budget=hush.Budget(epsilon=1))
+    with pytest.raises(Unsupported) as refused:
+        data.sql(f"SELECT {asked} FROM data", epsilon=0.5)
+    assert way in str(refused.value)
+    if way.endswith("))"):
+        data.prepare(f"SELECT {way.removeprefix('write ')} AS m FROM data")
+
+
+def test_a_spent_budget_says_how_it_is_enlarged_and_that_works():
+    data = opened()
+    query = data.agg(n=hush.count(), fare=hush.mean("fare", bounds=(0, 80)))
+    with pytest.raises(BudgetExceeded) as refused:
+        query.release(epsilon=2)
+    said = str(refused.value)
+    assert said.startswith("a batch of 3 charges, made as one, needs epsilon 2")
+    assert "`hush budget --raise`" in said
+    call = said.partition("ledger.")[2].partition(" or,")[0]
+    assert call == "raise_budget(hush.Budget(epsilon=...), dataset='data')"
+    data.ledger.raise_budget(hush.Budget(epsilon=3), dataset="data")
+    query.release(epsilon=2)

@@ -303,7 +303,7 @@ REFUSED = {
     "SELECT AVG(fare) FROM trips": "CLAMP",
     "SELECT AVG(CLAMP(fare, 'a', 1)) FROM trips": "CLAMP",
     "SELECT AVG(CLAMP(fare, hours, 1)) FROM trips": "CLAMP",
-    "SELECT SUM(DISTINCT CLAMP(fare, 0, 1)) FROM trips": "bounds",
+    "SELECT SUM(DISTINCT CLAMP(fare, 0, 1)) FROM trips": "DISTINCT stands in",
     "SELECT SUM(CLAMP(fare, 0, 1)) OVER () FROM trips": "released",
     "SELECT COUNT(*) + 1 FROM trips": "released",
     "SELECT COUNT(*) FROM trips GROUP BY borough": "keys",

@@ -346,3 +346,47 @@ def test_a_session_with_a_collation_is_refused():
     connection.raw_sql("SET default_collation = 'NOCASE'")
     with pytest.raises(InvalidArgument, match="collation"):
         source(table)
+
+
+LOUD = """
+CREATE TYPE loud;
+CREATE FUNCTION loud_in(cstring) RETURNS loud AS 'textin' LANGUAGE internal IMMUTABLE;
+CREATE FUNCTION loud_out(loud) RETURNS cstring AS 'textout' LANGUAGE internal IMMUTABLE;
+CREATE TYPE loud (INPUT = loud_in, OUTPUT = loud_out, LIKE = text, CATEGORY = 'S');
+CREATE DOMAIN tag AS loud;
+CREATE DOMAIN plain_tag AS text;
+CREATE COLLATION loose (provider = libc, locale = 'C');
+UPDATE pg_collation SET collisdeterministic = false WHERE collname = 'loose';
+CREATE TABLE as_citext (u loud);
+CREATE TABLE as_domain (u tag);
+CREATE TABLE loosely (u text COLLATE loose);
+CREATE VIEW through AS SELECT u AS v FROM loosely;
+CREATE TABLE plainly (u text, v varchar(3), w char(3), x plain_tag, n integer);
+"""
+
+
+@pytest.mark.xdist_group("postgres")
+def test_postgres_texts_with_an_equality_of_their_own_are_refused(postgres_engine):
+    # What citext is made of, and the mark of a collation that is not deterministic: the
+    # server of these tests has neither extension nor ICU.
+    connection = postgres_engine.connection
+    connection.raw_sql(LOUD)
+    connection.con.commit()
+    for name in ("as_citext", "as_domain", "loosely", "through"):
+        with pytest.raises(InvalidArgument, match="collation"):
+            source(connection.table(name))
+    assert source(connection.table("plainly")).name == "plainly"
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_texts_with_a_collation_are_refused(spark_engine):
+    session = spark_engine.session
+    made = "CREATE OR REPLACE TEMP VIEW {} AS SELECT {} AS u FROM VALUES ('a') AS t(u)"
+    session.sql(made.format("cased", "u"))
+    session.sql(made.format("uncased", "collate(u, 'UTF8_LCASE')"))
+    connection = ibis.pyspark.connect(session)
+    assert source(connection.table("cased")).name == "cased"
+    with pytest.raises(InvalidArgument, match="collation"):
+        source(connection.table("uncased"))
+    with pytest.raises(InvalidArgument, match="collation"):
+        source(session.table("uncased"))

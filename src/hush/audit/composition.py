@@ -59,6 +59,7 @@ class Experiment:
         >>> class Asks:
         ...     def move(self, answers):
         ...         return Move((0, 1), Laplace(2.0), Pure(0.5))
+        ...
         >>> game = Experiment(Asks(), budget=Pure(1.0))
         >>> len(game.run(1))
         2

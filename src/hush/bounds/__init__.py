@@ -49,3 +49,7 @@ __all__ = [
     "subgaussian",
     "tail_from_maximum",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from hush.privacy import Curve
 
 
-def _above(value: float) -> str:
-    """Return an upper bound in twelve digits, rounded up."""
-    return (
-        f"{Context(prec=12, rounding=ROUND_CEILING).create_decimal(Decimal(value)):f}"
-    )
+DIGITS = 6  # of what is printed; --json has all of them
+_SIGMA = 8  # digits of a noise multiplier
+
+
+def _above(value: float, digits: int = DIGITS) -> str:
+    """Return an upper bound in some digits, rounded up."""
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    return f"{context.create_decimal(Decimal(value)).normalize():f}"
 
 
 def _below(value: float) -> str:
-    """Return a lower bound in twelve digits, rounded down."""
-    return f"{Context(prec=12, rounding=ROUND_FLOOR).create_decimal(Decimal(value)):f}"
+    """Return a lower bound in six digits, rounded down."""
+    context = Context(prec=DIGITS, rounding=ROUND_FLOOR)
+    return f"{context.create_decimal(Decimal(value)).normalize():f}"
 
 
 def _composed(
@@ -76,15 +80,21 @@ def _calibrated(
             "--calibrate finds the sigma of DP-SGD: give --rate, --steps, --epsilon "
             "and --delta."
         )
-    sigma = calibrate(
+    least = calibrate(
         lambda std: curves.sgd(std, rate, steps), target=Approx(epsilon, delta)
     )
+    # The one that is printed, and so the one whose epsilon is told: a little more noise
+    # pays for the last digits in which ε at a δ and δ at an ε are rounded differently.
+    shown = _above(least, _SIGMA)
+    sigma = float(shown)
     reached = curves.sgd(sigma, rate, steps)
     out.show(
-        f"sigma {_above(sigma)} is the least noise multiplier for epsilon "
-        f"{epsilon:g} at delta {delta:g}."
+        f"sigma {shown} is the least noise multiplier for epsilon "
+        f"{epsilon:g} at delta {delta:g}, in {_SIGMA} digits."
     )
     upper, lower = reached.epsilon_at(delta), reached.epsilon_at_lower(delta)
+    if reached.delta_at(epsilon) <= delta:  # a proof of its own
+        upper = min(upper, epsilon)
     out.show(f"With it epsilon is between {_below(lower)} and {_above(upper)}.")
     bracket = {"upper": upper, "lower": lower}
     out.give(sigma=sigma, at={"delta": delta}, epsilon=bracket)

@@ -16,6 +16,9 @@ from hush.ledger.account import amounts_text
 from hush.ledger.receipt import spent
 
 PASSWORD = "HUSH_ADMIN_PASSWORD"
+OTHERS = (
+    "Only charges are listed; the other entries are answers and changes of accounts."
+)
 _CHARGED = ("charge", "reserve", "hold")
 
 
@@ -116,7 +119,8 @@ def budget(
         with _administer(about, opening, raising, _admin(admin)) as ledger:
             remaining, history = ledger.remaining(), ledger.history()
         rows = _rows(history, f"dataset:{about.name}")
-        out.show(_table(rows, last) if rows else "Nothing was spent yet.", "")
+        out.show(_table(rows, last) if rows else "Nothing was spent yet.")
+        out.show(*((OTHERS, "") if rows else ("",)))
         for each in remaining.accounts:
             out.show(str(each))
             promise = each.total.epsilon_at(1e-6)

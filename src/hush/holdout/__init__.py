@@ -22,3 +22,7 @@ __all__ = [
     "monitor",
     "one_fit",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

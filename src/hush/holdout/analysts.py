@@ -123,6 +123,7 @@ class FeatureSelector:
         >>> labels = 2 * integers(2, 300, source=Seeded(4)) - 1
         >>> def plain(query):
         ...     return np.mean([query(r) for r in zip(rows[150:], labels[150:])])
+        ...
         >>> selector = FeatureSelector(cutoff=0.5)
         >>> float(selector.attack(rows[:150], labels[:150], plain).reported) > 0.6
         True

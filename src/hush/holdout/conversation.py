@@ -37,15 +37,15 @@ class Counter:
 def total(compute: Callable[[], int]) -> int:
     """Return a private total; a failure says nothing about whom it failed on.
 
-    A query that fails on one record does not come here (see `People`): what is left is
-    what fails as a whole, such as a model that cannot predict these columns.
+    A query or model that fails on some records does not come here (see `People`): what
+    is left is what fails as a whole, such as predictions of the wrong shape.
     """
     with suppress(Exception):
         return compute()
     # Raised out here, the error does not even carry the first one as its context.
     raise DrawFailed(
-        "the model failed on the holdout; its question is used up. Try it on your own "
-        "data first: it must give one prediction for every row."
+        "the question failed on the holdout and is used up. Try it on your own data "
+        "first: it must give one score or prediction for every row."
     )
 
 
@@ -55,6 +55,17 @@ def same_size(people: People, predictions: Any) -> None:
         raise InvalidArgument(
             f"predictions must have one entry for each of {people.size} records; got "
             f"{len(predictions)}."
+        )
+
+
+def fits(people: People, model: Any) -> None:
+    """Refuse a model of other columns before a question is used."""
+    needs_features(people)
+    wanted, given = getattr(model, "n_features_in_", None), people.columns
+    if isinstance(wanted, int) and given is not None and wanted != given:
+        raise InvalidArgument(
+            f"model was fitted to {wanted} columns; the holdout has {given}. Fit it to "
+            "the same columns."
         )
 
 

@@ -15,6 +15,7 @@ from hush.holdout import plans, scores
 from hush.holdout.answer import Answer
 from hush.holdout.conversation import (
     Counter,
+    fits,
     needs_features,
     never_copied,
     same_size,
@@ -143,9 +144,10 @@ class Holdout:
     def score(self, model: Any) -> Answer:
         """Return the population score of a model: its `predict`, or a function.
 
-        It must predict each row from that row alone, as all usual models do.
+        It must predict each row from that row alone, as all usual models do. A row on
+        which it fails has the lowest score: that it failed is not told.
         """
-        needs_features(self._people)
+        fits(self._people, model)
         return self._adaptive(lambda rows: self._people.scored(model, rows))
 
     def submit(self, predictions: Any) -> Answer:
@@ -164,8 +166,9 @@ class Holdout:
 
     def score_all(self, models: Sequence[Any]) -> list[Answer]:
         """Return scores of models that were all trained before."""
-        needs_features(self._people)
         people = self._people
+        for model in models:
+            fits(people, model)
         return self._together([partial(people.scored, model) for model in models])
 
     def submit_all(self, predictions: Sequence[Any]) -> list[Answer]:

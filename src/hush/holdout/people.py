@@ -90,17 +90,38 @@ class People:
         return self._total(_each(self._grade, pairs), rows)
 
     def scored(self, model: Any, rows: NDArray[np.int64]) -> int:
-        """Return the total grains of a model's predictions for the features."""
+        """Return the total grains of a model's predictions for the features.
+
+        If it fails on all rows together, it is asked row by row, and a row on which it
+        fails has the lowest score: one NaN is enough to stop many a model.
+        """
         predict = model.predict if hasattr(model, "predict") else model
-        predictions = np.asarray(predict(_take(self._features, rows)))
-        everybody = np.empty(self.size, dtype=predictions.dtype)
-        everybody[rows] = predictions
-        return self.graded(everybody, rows)
+        features = _take(self._features, rows)
+        with suppress(Exception):
+            predictions = np.asarray(predict(features))
+            if predictions.shape[:1] == rows.shape:
+                shape = (self.size, *predictions.shape[1:])
+                everybody = np.empty(shape, dtype=predictions.dtype)
+                everybody[rows] = predictions
+                return self.graded(everybody, rows)
+
+        def alone(place: int, label: Any) -> Any:
+            (prediction,) = predict(_take(features, np.array([place])))
+            return self._grade(prediction, label)
+
+        labels = _take(self._labels, rows)
+        return self._total(_each(alone, enumerate(labels)), rows)
 
     @property
     def has_features(self) -> bool:
         """Whether models can be scored."""
         return self._features is not None
+
+    @property
+    def columns(self) -> int | None:
+        """How many columns the features have, if their shape says so."""
+        shape: tuple[int, ...] = getattr(self._features, "shape", ())
+        return int(shape[1]) if len(shape) == 2 else None
 
     def __repr__(self) -> str:
         return f"People(size={self.size})"

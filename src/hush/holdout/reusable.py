@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hush.errors import BudgetExceeded
 from hush.holdout import scores
 from hush.holdout.answer import Answer
-from hush.holdout.conversation import Counter, needs_features, never_copied, total
+from hush.holdout.conversation import Counter, fits, never_copied, total
 from hush.holdout.holdout import width_of
 from hush.holdout.people import Grade, People, agree
 from hush.holdout.sparse import sparse
@@ -91,8 +91,8 @@ class ReusableHoldout:
 
     def score(self, model: Any) -> Answer:
         """Return the population score of a model, which sees one row at a time."""
-        needs_features(self._people)
-        needs_features(self._training)
+        fits(self._people, model)
+        fits(self._training, model)
         return self._answer(lambda people, rows: people.scored(model, rows))
 
     def _answer(self, compute: Callable[[People, NDArray[np.int64]], int]) -> Answer:

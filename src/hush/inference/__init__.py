@@ -75,3 +75,7 @@ __all__ = [
     "tree",
     "variance_interval",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

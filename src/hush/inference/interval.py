@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from hush import checks
 from hush.estimate import Estimate
@@ -18,6 +20,8 @@ class Interval(Estimate):
         >>> low, high = Interval(0.5, std=0.1, effective=25.0, level=0.9)
         >>> round(float(low), 3), round(float(high), 3)
         (0.336, 0.664)
+        >>> print(Interval(0.5, std=0.1, effective=25.0, level=0.9))
+        0.5, from 0.3355 to 0.6645 (90%)
     """
 
     level: float
@@ -35,6 +39,13 @@ class Interval(Estimate):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.interval(self.level))
 
+    def __str__(self) -> str:
+        if np.ndim(self.value):
+            return repr(self)
+        low, high = self
+        told = f"{self.value:.4g}, from {low:.4g} to {high:.4g}"
+        return f"{told} ({100 * self.level:g}%)"
+
 
 @dataclass(frozen=True)
 class NoisyInterval(Interval):
@@ -44,7 +55,7 @@ class NoisyInterval(Interval):
     out by it. `limits` are where the truth must lie.
     """
 
-    errors: tuple[Error, ...]
+    errors: tuple[Error, ...] = field(repr=False)  # laws, of a page each
     bias: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
 

@@ -5,7 +5,7 @@ reject for large Z; for Tulap noise (`hush.mechanisms.Canonical`) no private tes
 same pure guarantee has more power.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, final
 
@@ -78,7 +78,7 @@ class Proportion(Interval):
     `value` is the median-unbiased estimate, inside the interval of every level.
     """
 
-    count: NoisyCount
+    count: NoisyCount = field(repr=False)  # its law alone would fill a page
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return ends that each fail with probability (1 - level)/2, exactly."""

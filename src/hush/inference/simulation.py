@@ -67,6 +67,7 @@ def bootstrap(
         >>> def survey(share, source):
         ...     asked = integers(1000, size=100, source=source) < 1000 * share
         ...     return noise.run(float(asked.sum()), source=source)
+        ...
         >>> found = bootstrap(
         ...     60.0, estimate=lambda z: z / 100, simulate=survey
         ... )
@@ -138,6 +139,7 @@ def confidence_set(
         >>> def survey(share, source):
         ...     asked = integers(1000, size=100, source=source) < 1000 * share
         ...     return noise.run(float(asked.sum()), source=source)
+        ...
         >>> found = confidence_set(
         ...     60.0, candidates=[0.3, 0.4, 0.5, 0.6, 0.7, 0.8], simulate=survey
         ... )

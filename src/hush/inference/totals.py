@@ -1,6 +1,6 @@
 """Expected totals from noisy totals: people come by chance, and the noise is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 from hush import checks
@@ -21,7 +21,7 @@ class ExpectedTotal(Interval):
     `count` is the release in units of `most`, as a count of very many people.
     """
 
-    count: NoisyCount
+    count: NoisyCount = field(repr=False)
     most: float
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:

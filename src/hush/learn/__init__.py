@@ -60,3 +60,7 @@ def __getattr__(name: str) -> Any:
         needed.package("jax", "sgd")
         return importlib.import_module("hush.learn.sgd")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -148,8 +148,16 @@ def shortfall(balance: Balance, units: Units, what: str) -> str:
     return (
         f"{what} needs {needs} of {readable(balance.name)}; {has} of "
         f"{amounts_text(grid.notion, limit)} is left{squares}. Nothing was "
-        "spent. Use more noise, or have the budget raised."
+        f"spent. Use more noise, or enlarge the budget: {_enlarging(balance)}."
     )
+
+
+def _enlarging(balance: Balance) -> str:
+    """Return how an account is given more, in Python and in a shell."""
+    kind, _, name = balance.name.partition(":")
+    call = f"raise_budget(hush.Budget({balance.grid.notion}=...), {kind}={name!r})"
+    shell = " or, with the new one in hush.toml, `hush budget --raise`"
+    return f"ledger.{call}{shell if kind == 'dataset' else ''}"
 
 
 @final

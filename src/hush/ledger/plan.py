@@ -256,7 +256,9 @@ class Plan:
     def what(self) -> str:
         """The plan's name in messages."""
         names = [type(step.mechanism).__name__ for step in self.steps]
-        return f"a batch of {len(names)}" if self.batch else names[0]
+        if len(names) == 1:
+            return names[0]
+        return f"a batch of {len(names)} charges, made as one,"
 
     @staticmethod
     def _join(texts: list[str]) -> str:

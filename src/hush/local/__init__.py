@@ -44,3 +44,7 @@ __all__ = [
     "VectorMean",
     "best",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

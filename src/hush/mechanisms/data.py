@@ -1,12 +1,15 @@
 """Data in: NaN and infinities are mapped by one rule, then everything is clamped.
 
-NaN counts as the lower bound, -inf and +inf as the bounds they lie beyond. The rule
-looks at one record at a time, so a strange record moves an answer no more than any
-other, and nothing is ever refused because of a value found in the data.
+NaN counts as the lower bound, -inf and +inf as the bounds they lie beyond; in a list,
+which has no type of its own, so does whatever is not a number. The rule looks at one
+record at a time, so a strange record moves an answer no more than any other, and
+nothing is ever refused because of a value found in the data.
 """
 
 import math
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,13 @@ _CHUNK = 1 << 20
 
 
 def column(data: Any) -> NDArray[Any]:
-    """Return records as one vector of numbers; a non-numeric column is refused."""
-    array = np.asarray(data)
+    """Return records as one vector of numbers; a non-numeric column is refused.
+
+    Example:
+        >>> column([1, 2.5, None, "three", 10**400])
+        array([1. , 2.5, nan, nan, inf])
+    """
+    array = _typed(data)
     if array.size == 0:
         return np.zeros(0)
     if array.ndim != 1 or array.dtype.kind not in "biuf":
@@ -28,6 +36,34 @@ def column(data: Any) -> NDArray[Any]:
             f"{array.ndim} dimensions."
         )
     return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def _typed(data: Any) -> NDArray[Any]:
+    """Return an array; of records without a common type, number by number."""
+    if not isinstance(data, list | tuple):
+        array = np.asarray(data)
+        if array.dtype != object or array.ndim != 1:
+            return array
+        data = array.tolist()
+    try:
+        array = np.asarray(data)
+    except ValueError:  # records of different lengths
+        array = np.array(None)
+    if array.ndim == 1 and array.dtype.kind in "biuf":
+        return array
+    return np.array([_number(each) for each in data])
+
+
+def _number(record: Any) -> float:
+    if not isinstance(record, Real | Decimal):
+        return math.nan
+    value: Any = record
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signaling NaN
+        return math.nan
 
 
 def clamp(array: NDArray[Any], lower: float, upper: float) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self, final
 
 import numpy as np
@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.listening import heard
-from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.selection import Gap, bounded_range, scores
+from hush.mechanisms.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.noise.piecewise import piecewise
 from hush.privacy.curve import Curve
@@ -62,7 +60,7 @@ class Pieces:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Exponential(Mechanism):
+class Exponential(Selection):
     """Choose place i of a vector of utilities with probability ∝ exp(u_i/scale).
 
     `monotone` says that a neighbor moves all utilities in the same direction (counts
@@ -87,13 +85,9 @@ class Exponential(Mechanism):
     def __post_init__(self) -> None:
         checks.rational("scale", self.scale)
 
-    @cached_property
-    def _exact(self) -> Fraction:
-        return checks.rational("scale", self.scale)
-
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""
-        return bounded_range((2 - self.monotone) * distance(sensitivity) / self._exact)
+        return bounded_range(self._span(sensitivity))
 
     @property
     def error(self) -> Gap:
@@ -123,11 +117,3 @@ class Exponential(Mechanism):
         chosen = piecewise(pieces.utilities, weights, self._exact, source=source)
         share = (int(pieces.cuts[chosen[0]]) + chosen[1]) / (1 << pieces.bits)
         return pieces.low + (pieces.high - pieces.low) * share
-
-    @classmethod
-    def _for_pure(
-        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
-    ) -> Self | None:
-        wanted = checks.rational("epsilon", epsilon)
-        factor = 1 if public.get("monotone") else 2
-        return cls(at_least(factor * distance(sensitivity) / wanted), **public)

@@ -7,15 +7,15 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.exponential import Exponential
-from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.permute_and_flip import PermuteAndFlip
-from hush.mechanisms.selection import Gap, scores
+from hush.mechanisms.selection import Gap, Selection, scores
 from hush.noise import SECURE, Lattice, Source, discrete_laplace, integers
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
@@ -23,25 +23,51 @@ from hush.privacy.pure import Pure
 Kind = Literal["laplace", "gumbel", "exponential"]
 
 
-@lru_cache(maxsize=4096)
-def _worst(scale: float, candidates: int, t: float) -> float:
-    """Return P(r_0 <= max_j r_j - t) for k-1 rivals, by quadrature."""
-    x = np.linspace(-45, 45 + math.log(candidates), 20_001)
+def _laplace(x: Any) -> Any:
     half = 0.5 * np.exp(-np.abs(x))
-    below = np.where(x < 0, half, 1 - half)
-    rivals = below ** (candidates - 1)  # law of the best rival, in units of the scale
-    # The best candidate loses to a rival at x when its own noise is below x - t.
-    y = x - t / scale
-    loses = np.where(
-        y < 0, 0.5 * np.exp(np.minimum(y, 0)), 1 - 0.5 * np.exp(-np.abs(y))
-    )
-    chance = np.diff(rivals) @ (loses[1:] + loses[:-1]) / 2
-    return float(min(1.0, chance * (1 + 1e-5)))
+    return np.where(x < 0, half, 1 - half)
+
+
+@lru_cache(maxsize=64)
+def _rivals(candidates: int) -> tuple[NDArray[np.float64], ...]:
+    """Return cells of the best rival's noise, their chances, and three sums of these.
+
+    The sums are of chance·e^x/2 over the cells before each point, of chance over all
+    that is after it, and of chance·e^-x/2 over the cells there.
+    """
+    x = np.linspace(-45, 45 + math.log(candidates), 20_001)
+    with np.errstate(divide="ignore"):
+        above = -np.expm1((candidates - 1) * np.log1p(-_laplace(-x)))
+    chance = -np.diff(above)
+
+    def cells(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(chance * (values[1:] + values[:-1]) / 4)
+
+    before = np.concatenate([[0.0], np.cumsum(cells(np.exp(x)))])
+    after = np.concatenate([np.cumsum(cells(np.exp(-x))[::-1])[::-1], [0.0]])
+    return x, chance, before, above, after
+
+
+def _worst(scale: float, candidates: int, t: float) -> float:
+    """Return P(r_0 <= max_j r_j - t) for k-1 rivals, by quadrature.
+
+    The best candidate loses to a rival at x when its own noise is below y = x - t: with
+    chance e^y/2 below zero and 1 - e^-y/2 above, so that three sums tell all.
+    """
+    x, chance, before, above, after = _rivals(candidates)
+    t = t / scale
+    cell = int(np.searchsorted(x, t)) - 1  # where y changes its sign
+    lost = before[min(cell, chance.size)] * math.exp(-t)
+    if cell >= chance.size:
+        return float(lost + above[-1])
+    lost += chance[cell] * _laplace(x[cell : cell + 2] - t).mean()
+    lost += above[cell + 1] - after[cell + 1] * math.exp(t)
+    return float(min(1.0, lost * (1 + 1e-5)))
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class NoisyMax(Mechanism):
+class NoisyMax(Selection):
     """Add noise of `scale` to every score and report the place of the largest.
 
     `kind` is the noise: "laplace", "gumbel" (the exponential mechanism) or
@@ -75,10 +101,6 @@ class NoisyMax(Mechanism):
         if self.kind == "exponential":
             return PermuteAndFlip(self.scale, self.monotone)
         return None
-
-    @cached_property
-    def _exact(self) -> Fraction:
-        return checks.rational("scale", self.scale)
 
     def _cost(self, sensitivity: Any) -> Fraction:
         d = distance(sensitivity)
@@ -126,11 +148,9 @@ class NoisyMax(Mechanism):
     def _for_pure(
         cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
     ) -> Self | None:
-        wanted = checks.rational("epsilon", epsilon)
-        factor = 1 if public.get("monotone") else 2
-        found = cls(at_least(factor * distance(sensitivity) / wanted), **public)
-        while found.kind == "laplace":
-            need = found._cost(sensitivity) / wanted
+        found = super()._for_pure(epsilon, sensitivity, public)
+        while found is not None and found.kind == "laplace":
+            need = found._cost(sensitivity) / checks.rational("epsilon", epsilon)
             if found._exact >= need:
                 break
             found = cls(at_least(need), **public)

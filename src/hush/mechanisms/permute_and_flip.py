@@ -3,13 +3,12 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import Any, Self, final
+from functools import partial
+from typing import Any, final
 
 from hush import checks
-from hush.mechanisms.calibration import at_least, distance
-from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.selection import Gap, scores
+from hush.mechanisms.calibration import at_least
+from hush.mechanisms.selection import Gap, Selection, scores
 from hush.noise import SECURE, Source, exponential_argmax
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
@@ -29,7 +28,7 @@ def _worst(scale: float, candidates: int, t: float) -> float:
 
 @final
 @dataclass(frozen=True, repr=False)
-class PermuteAndFlip(Mechanism):
+class PermuteAndFlip(Selection):
     """Choose a place of a vector of utilities by permute and flip.
 
     The same law as adding exponential noise of `scale` and taking the largest. Never
@@ -55,14 +54,9 @@ class PermuteAndFlip(Mechanism):
     def __post_init__(self) -> None:
         checks.rational("scale", self.scale)
 
-    @cached_property
-    def _exact(self) -> Fraction:
-        return checks.rational("scale", self.scale)
-
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""
-        span = (2 - self.monotone) * distance(sensitivity) / self._exact
-        return Pure(epsilon=at_least(span))
+        return Pure(epsilon=at_least(self._span(sensitivity)))
 
     @property
     def error(self) -> Gap:
@@ -72,11 +66,3 @@ class PermuteAndFlip(Mechanism):
     def run(self, value: Any, *, source: Source = SECURE) -> int:
         """Return the chosen place of a vector of utilities."""
         return exponential_argmax(scores(value), self._exact, source=source)
-
-    @classmethod
-    def _for_pure(
-        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
-    ) -> Self | None:
-        wanted = checks.rational("epsilon", epsilon)
-        factor = 1 if public.get("monotone") else 2
-        return cls(at_least(factor * distance(sensitivity) / wanted), **public)

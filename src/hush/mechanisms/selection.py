@@ -1,16 +1,19 @@
-"""What selection mechanisms share: scores, bounded range, and the utility gap."""
+"""What selection mechanisms share: a scale, scores, bounded range, the utility gap."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, final
+from functools import cached_property
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.mechanism import Mechanism
 from hush.privacy.bounded_range import BoundedRange
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
@@ -47,6 +50,40 @@ def bounded_range(span: Fraction | float) -> Curve:
     if exact < 1e-12 or exact > 400:  # there is nothing to gain, or to lose, there
         return Pure(epsilon=exact * (1 + 2.0**-50))
     return BoundedRange(exact * (1 + 2.0**-50))
+
+
+class Selection(Mechanism):
+    """Report places of the largest scores, less surely the larger `scale` is.
+
+    `monotone` scores all move the same way when a person comes: that costs half.
+    """
+
+    scale: float | Fraction
+    monotone: bool
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("scale", self.scale)
+
+    def _span(self, sensitivity: Any) -> Fraction:
+        """Return how far log-ratios of two places move: of one choice."""
+        return (2 - self.monotone) * distance(sensitivity) / self._exact
+
+    @classmethod
+    def _choices(cls, public: dict[str, Any]) -> int:
+        return 1
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        moved = (1 if public.get("monotone") else 2) * distance(sensitivity)
+        wanted = checks.rational("epsilon", epsilon)
+        made: Any = cls
+        found: Self = made(
+            scale=at_least(cls._choices(public) * moved / wanted), **public
+        )
+        return found
 
 
 @final

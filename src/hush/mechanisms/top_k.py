@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.exponential import Exponential
-from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.selection import Gap, bounded_range, scores
+from hush.mechanisms.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
@@ -21,7 +18,7 @@ from hush.privacy.curve import Curve
 
 @final
 @dataclass(frozen=True, repr=False)
-class TopK(Mechanism):
+class TopK(Selection):
     """Choose `count` places by the exponential mechanism, each among those left.
 
     The same law as adding Gumbel noise once and taking the `count` largest.
@@ -44,14 +41,9 @@ class TopK(Mechanism):
         checks.whole("count", self.count, at_least=1)
         checks.rational("scale", self.scale)
 
-    @cached_property
-    def _exact(self) -> Fraction:
-        return checks.rational("scale", self.scale)
-
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""
-        span = (2 - self.monotone) * distance(sensitivity) / self._exact
-        return repeat(bounded_range(span), times=self.count)
+        return repeat(bounded_range(self._span(sensitivity)), times=self.count)
 
     @property
     def error(self) -> Gap:
@@ -74,11 +66,5 @@ class TopK(Mechanism):
         return chosen
 
     @classmethod
-    def _for_pure(
-        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
-    ) -> Self | None:
-        wanted = checks.rational("epsilon", epsilon)
-        count = checks.whole("count", public.get("count"), at_least=1)
-        factor = count * (1 if public.get("monotone") else 2)
-        scale = at_least(factor * distance(sensitivity) / wanted)
-        return cls(scale=scale, **public)
+    def _choices(cls, public: dict[str, Any]) -> int:
+        return checks.whole("count", public.get("count"), at_least=1)

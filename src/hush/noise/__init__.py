@@ -43,3 +43,7 @@ __all__ = [
     "subsample",
     "table",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

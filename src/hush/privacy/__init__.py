@@ -98,3 +98,7 @@ __all__ = [
     "variables",
     "worst",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from hush import checks
 from hush.privacy.approx import Approx
 from hush.privacy.curve import Bracket, Curve, Direction
-from hush.privacy.rounding import ULP, Floats, up
+from hush.privacy.rounding import ULP, Floats, total_up, up
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
@@ -36,7 +37,9 @@ def amplified_approx(epsilon: float, delta: float, rate: float) -> Approx:
     Reference: [BBG18] Theorem 8 (N11.1).
     """
     delta = checks.real("delta", delta, at_least=0, below=1)
-    return Approx(amplified(epsilon, rate), delta * rate)
+    rate = checks.real("rate", rate, at_least=0, at_most=1)
+    shared = total_up([Fraction(delta) * Fraction(rate)])
+    return Approx(amplified(epsilon, rate), shared)
 
 
 def amplified_loose(rate: float) -> tuple[float, float]:

@@ -46,6 +46,7 @@ def epsilon_bracket(
         >>> step = SubsampledGaussianLoss(std=0.3, rate=1e-7, direction="remove")
         >>> with np.errstate(all="ignore"):
         ...     low, high = epsilon_bracket((step, 30), 1e-6, 0.0, math.inf)
+        ...
         >>> round(low, 9), round(high, 9)
         (4.2201e-05, 4.2201e-05)
 

@@ -1,6 +1,7 @@
 """Sampling without replacement: a secret batch of fixed size."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 from hush import checks
@@ -11,7 +12,7 @@ from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_mirrored import MirroredLoss
 from hush.privacy.poisson import Sampled
 from hush.privacy.pure import Pure
-from hush.privacy.rounding import Floats
+from hush.privacy.rounding import Floats, total_up
 from hush.units import Neighbors
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Subset(Amplified):
 
     @property
     def rate(self) -> float:
-        """The share of records in a batch."""
-        return self.batch / self.records
+        """The share of records in a batch, rounded up."""
+        return total_up([Fraction(self.batch, self.records)])
 
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ = p δ_base(log(1 + (e^ε - 1)/p)), the larger mixture."""
@@ -99,5 +100,5 @@ def fixed_size(
     if batch == records:
         return curve
     if Neighbors.of(neighbors) is Neighbors.ADD_REMOVE:
-        return Sampled(curve, batch / records)
+        return Sampled(curve, total_up([Fraction(batch, records)]))
     return Subset(curve, batch, records)

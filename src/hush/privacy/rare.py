@@ -77,6 +77,7 @@ def epsilon_bracket(
         >>> step = SubsampledGaussianLoss(std=4.0, rate=0.01, direction="remove")
         >>> with np.errstate(all="ignore"):
         ...     low, high = epsilon_bracket((step, 2), 1e-30, 0.0, math.inf)
+        ...
         >>> round(low, 8), round(high, 8)
         (0.13472979, 0.13472979)
 

@@ -42,3 +42,7 @@ __all__ = [
     "top_k",
     "variance",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -240,7 +240,7 @@ def count() -> Count:
     return Count()
 
 
-def sum(expression: str, bounds: Any) -> Any:
+def sum(expression: str, bounds: Any = None) -> Any:
     """Add up an expression clamped to public `bounds`, or to "private" ones.
 
     Example:
@@ -250,7 +250,7 @@ def sum(expression: str, bounds: Any) -> Any:
     return bounded((expression,), bounds, lambda b: Sum(expression, limits(b)))
 
 
-def mean(expression: str, bounds: Any) -> Any:
+def mean(expression: str, bounds: Any = None) -> Any:
     """Average an expression clamped to public `bounds`, or to "private" ones.
 
     Example:
@@ -276,6 +276,8 @@ def bounded(
 
     `make` takes the bounds of each expression; one for all if there is but one.
     """
+    if bounds is None:
+        raise InvalidArgument(_needed(expressions))
     if isinstance(bounds, str):
         if bounds != "private":
             raise InvalidArgument(
@@ -283,6 +285,18 @@ def bounded(
             )
         return Unbounded(expressions, make)
     return make(bounds) if len(expressions) == 1 else make(*bounds)
+
+
+def _needed(expressions: tuple[str, ...]) -> str:
+    """Say why bounds have to be given, and how."""
+    one = "(0, 80)"
+    shown = one if len(expressions) == 1 else f"({one}, {one})"
+    return (
+        f"{' and '.join(map(repr, expressions))} must have bounds: they limit what one "
+        "person can add, and are public, so they must come from what is known without "
+        f"the data. Write bounds={shown}, the lowest and the highest value that counts;"
+        ' or bounds="private", which spends a quarter of epsilon to find them.'
+    )
 
 
 def limits(bounds: Any) -> tuple[float, float]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 import ibis.expr.types as ir
 
-from hush import checks
-from hush.errors import InvalidArgument
+from hush import called, checks
+from hush.errors import InvalidArgument, Unsupported
 from hush.ledger import Budget, Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded
@@ -29,7 +29,7 @@ _KEYS = 100  # groups of one person, where the groups are found in the data
 
 @final
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(called.Helpful):
     """Rows of people, to be asked privately.
 
     `unit` names the column that tells people apart (None: every row is a different
@@ -56,6 +56,15 @@ class Dataset:
     def budget(self) -> Any:
         """What is left, in the budget's own notion and in the others."""
         return self.ledger.remaining()
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        return {name: called.COLUMN for name in self.table.columns} | called.DATASET
+
+    if not TYPE_CHECKING:  # as in `Helpful`
+
+        def __getitem__(self, name: object) -> Any:
+            raise Unsupported(f"a data set is not taken apart. {called.COLUMN}")
 
     def _then(self, step: str, table: ir.Table, **more: Any) -> "Dataset":
         return replace(self, table=table, steps=(*self.steps, step), **more)
@@ -198,11 +207,15 @@ class Dataset:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class Grouped(called.Helpful):
     """A data set and the groups it is asked about."""
 
     dataset: Dataset
     groups: Groups
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        return called.GROUPED
 
     @overload
     def agg(self, **aggregates: Aggregate) -> Query: ...

@@ -34,6 +34,11 @@ def expect(found: Typed, kind: Kind, text: str) -> Any:
                 f" Write CAST({text} AS {name}), or open the file with types=, as in "
                 f"types={{{text!r}: {kind.value!r}}}."
             )
+        if found.kind is Kind.DATE and kind is Kind.NUMBER:
+            hint = (
+                " Count days from a public one: DATE_DIFF('day', DATE '2020-01-01', "
+                f"{text})."
+            )
         raise Unsupported(f"{text!r} is a {found.kind}; a {kind} is needed here.{hint}")
     return found.value
 

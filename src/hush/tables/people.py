@@ -85,7 +85,7 @@ def _measure(text: str, name: str, bounds: Mapping[str, Any]) -> Measure:
         return _count(node, condition, name)
     if isinstance(node, (sql.Sum, sql.Avg)):
         takes(node, "this")
-        value, limits = sql_aggregate.bounded(node.this, bounds, condition)
+        value, limits = sql_aggregate.bounded(node.this, bounds, condition, node)
         if isinstance(limits, str):
             raise Unsupported(
                 f"{words(node)!r} needs two numbers as bounds here: private bounds are "

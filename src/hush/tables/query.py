@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import ibis.expr.types as ir
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
@@ -61,7 +61,7 @@ class Asked:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(called.Helpful):
     """Aggregates of a data set, by group.
 
     Guarantee: everything that is released satisfies the composition of the noise that
@@ -71,6 +71,10 @@ class Query:
     dataset: "Dataset"
     groups: Groups
     aggregates: Mapping[str, Aggregate]
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        return called.QUERY
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -245,7 +245,7 @@ class Quantiles(Aggregate):
 def quantile(
     expression: str,
     at: float,
-    bounds: Any,
+    bounds: Any = None,
     *,
     level: float = _LEVEL,
     population: bool = False,
@@ -268,7 +268,7 @@ def quantile(
     return bounded((expression,), bounds, make)
 
 
-def quantiles(expression: str, at: Sequence[float], bounds: Any) -> Any:
+def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     """Return several quantiles at once: m cost about log2(m) single ones.
 
     Example:
@@ -284,7 +284,11 @@ def quantiles(expression: str, at: Sequence[float], bounds: Any) -> Any:
 
 
 def median(
-    expression: str, bounds: Any, *, level: float = _LEVEL, population: bool = False
+    expression: str,
+    bounds: Any = None,
+    *,
+    level: float = _LEVEL,
+    population: bool = False,
 ) -> Any:
     """Return the median of an expression clamped to public `bounds`.
 
@@ -295,7 +299,7 @@ def median(
     return quantile(expression, 0.5, bounds, level=level, population=population)
 
 
-def min(expression: str, bounds: Any) -> Any:
+def min(expression: str, bounds: Any = None) -> Any:
     """Return about the smallest value: a few rows below it are ignored, privately.
 
     Example:
@@ -305,7 +309,7 @@ def min(expression: str, bounds: Any) -> Any:
     return quantile(expression, 0.0, bounds)
 
 
-def max(expression: str, bounds: Any) -> Any:
+def max(expression: str, bounds: Any = None) -> Any:
     """Return about the largest value: a few rows above it are ignored, privately.
 
     Example:

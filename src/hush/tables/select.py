@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables import sql_aggregate, sql_rows
+from hush.tables import expression, sql_aggregate, sql_rows
 from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
@@ -94,6 +94,8 @@ def statement(
         found = found.select(**derived)
     for name in _names(root.expressions) - {*groups, *found.table.columns}:
         column(found.table, name)  # refuses it, before a bound is asked for
+    for text in sql_aggregate.bare(root.expressions):
+        expression.number(found.table, text)  # no bounds would help a text or a date
     outputs = _outputs(root, groups, given, keys)
     if groups:
         values = _keys(groups, keys)

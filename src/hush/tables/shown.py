@@ -1,23 +1,46 @@
 """How released columns are shown: frames, plots, text and notebooks."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush import markup
+from hush import called, markup
 from hush.tables.extra import package
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
 
 
-class Shown(ABC):
+class Shown(called.Helpful, ABC):
     """Released columns, and the ways to look at them.
+
+    `answer["fare"]` is a column of it, and `list(answer)` their names.
 
     Guarantee: a function of what was released.
     """
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        return called.ANSWER
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names of the columns: groups first, then aggregates."""
+        return iter(self.to_dict())
+
+    def __getitem__(self, name: str) -> Any:
+        """Return one column: released values, or the keys of the groups."""
+        columns = self.to_dict()
+        if name not in columns:
+            known = ", ".join(columns)
+            raise KeyError(f"there is no column {name!r}; the columns are {known}")
+        return self.values[name] if name in self.values else columns[name]
+
+    @property
+    @abstractmethod
+    def values(self) -> dict[str, Any]:
+        """Released values per aggregate, in the order of the rows."""
 
     @property
     @abstractmethod

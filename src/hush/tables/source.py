@@ -19,18 +19,13 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables import embedded, files, memory, names
+from hush.tables import collation, embedded, files, memory, names
 from hush.tables.engine import guarded
 from hush.tables.extra import package
 
 _VIEWS = itertools.count()
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
-_COLLATED = """
-SELECT 1 WHERE current_setting('default_collation') <> '' OR EXISTS (
-  SELECT 1 FROM duckdb_tables() WHERE sql LIKE '% COLLATE %' AND (
-    table_name = $1 OR $1 IN (SELECT view_name FROM duckdb_views())))
-"""
 _MADE_UP = re.compile(r"t\d+", re.IGNORECASE)
 
 # Through which extra an engine gets what Ibis needs to fetch from it.
@@ -63,7 +58,7 @@ def source(
         )
     found = _found(given, name, types)
     _no_shadow(found.table)
-    _byte_by_byte(found.table)
+    collation.byte_by_byte(found.table)
     ours = [each for each in found.table.columns if each.startswith("_")]
     if not ours:
         return found
@@ -83,22 +78,6 @@ def _no_shadow(table: ir.Table) -> None:
             raise InvalidArgument(
                 f"a table called {each.name!r} can be mistaken for a part of a query. "
                 "Give it another name, or open it with its schema."
-            )
-
-
-def _byte_by_byte(table: ir.Table) -> None:
-    """Refuse DuckDB's collations, under which different texts may be equal.
-
-    A person or key with two texts would have two hashes, and be kept twice. Of a view
-    it is not known which tables it reads.
-    """
-    for each in table.op().find(ops.DatabaseTable):
-        if each.source.name != "duckdb":
-            continue
-        if each.source.con.execute(_COLLATED, [each.name]).fetchall():
-            raise InvalidArgument(
-                f"table {each.name!r} has columns with a collation, so that different "
-                "texts can be equal. Declare them without, or as upper(x) in a copy."
             )
 
 

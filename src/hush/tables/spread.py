@@ -200,7 +200,7 @@ class Correlation(_Both):
         return Estimate(*(np.clip(each, -1.0, 1.0) for each in (value, low, high)))
 
 
-def variance(expression: str, bounds: Any) -> Any:
+def variance(expression: str, bounds: Any = None) -> Any:
     """Return the variance of an expression clamped to public `bounds`.
 
     Example:
@@ -210,7 +210,7 @@ def variance(expression: str, bounds: Any) -> Any:
     return bounded((expression,), bounds, lambda b: Variance(expression, limits(b)))
 
 
-def std(expression: str, bounds: Any) -> Any:
+def std(expression: str, bounds: Any = None) -> Any:
     """Return the standard deviation of an expression clamped to public `bounds`.
 
     Example:
@@ -220,7 +220,7 @@ def std(expression: str, bounds: Any) -> Any:
     return bounded((expression,), bounds, lambda b: Std(expression, limits(b)))
 
 
-def covariance(first: str, second: str, bounds: Any) -> Any:
+def covariance(first: str, second: str, bounds: Any = None) -> Any:
     """Return the covariance of two expressions, each clamped to its public bounds.
 
     Example:
@@ -230,7 +230,7 @@ def covariance(first: str, second: str, bounds: Any) -> Any:
     return _of_two(Covariance, first, second, bounds)
 
 
-def correlation(first: str, second: str, bounds: Any) -> Any:
+def correlation(first: str, second: str, bounds: Any = None) -> Any:
     """Return the correlation of two expressions, each clamped to its public bounds.
 
     Example:

@@ -38,6 +38,14 @@ def is_aggregate(node: Any) -> bool:
     return isinstance(node, kinds) or type(node) in {*_OF_ONE, *_OF_TWO}
 
 
+def bare(outputs: Sequence[sql.Expression]) -> list[str]:
+    """Return the columns that stand alone in an aggregate of numbers."""
+    kinds: tuple[Any, ...] = (*_OF_ONE, *_OF_TWO, *_QUANTILES)
+    inside = [node.this for each in outputs for node in each.find_all(*kinds)]
+    alone = [each for each in inside if isinstance(each, sql.Column)]
+    return list(dict.fromkeys(words(each) for each in alone))
+
+
 def aggregated(
     node: sql.Expression,
     bounds: Mapping[str, Bounds],
@@ -57,19 +65,19 @@ def aggregated(
     kind = type(node)
     if kind in _OF_ONE:
         only(node, "this")
-        text, limits = bounded(node.this, bounds, condition)
+        text, limits = bounded(node.this, bounds, condition, node)
         return _made(_OF_ONE[kind], node, text, bounds=limits)
     if kind in _OF_TWO:
         only(node, "this expression")
-        first, one = bounded(node.this, bounds, condition)
-        second, two = bounded(node.expression, bounds, condition)
+        first, one = bounded(node.this, bounds, condition, node)
+        second, two = bounded(node.expression, bounds, condition, node)
         return _made(_OF_TWO[kind], node, first, second, bounds=(one, two))
     if isinstance(node, _QUANTILES):
         only(node, "this expression quantile")
         level = constant(
             node.args.get("quantile") or node.args.get("expression"), "the level"
         )
-        text, limits = bounded(node.this, bounds, condition)
+        text, limits = bounded(node.this, bounds, condition, node)
         return _made("quantile", node, text, level, bounds=limits)
     if isinstance(node, sql.Mode) and condition is None:
         only(node, "this")
@@ -148,8 +156,17 @@ def bounded(
     node: sql.Expression,
     bounds: Mapping[str, Bounds],
     condition: sql.Expression | None,
+    whole: sql.Expression,
 ) -> tuple[str, Bounds]:
-    """Return an expression and its public bounds: of CLAMP(x, 0, 80), or known ones."""
+    """Return an expression and its public bounds: of CLAMP(x, 0, 80), or known ones.
+
+    `whole` is the aggregate that it stands in.
+    """
+    if isinstance(node, sql.Distinct):
+        raise Unsupported(
+            f"DISTINCT stands in COUNT(DISTINCT x) only{place(whole)}, not in "
+            f"{words(whole)!r}; MIN and MAX do not need it."
+        )
     if isinstance(node, sql.Anonymous) and str(node.this).upper() == "CLAMP":
         if len(node.expressions) != 3:
             raise Unsupported(
@@ -161,10 +178,27 @@ def bounded(
     else:
         text = words(node)
         if text not in bounds:
-            raise Unsupported(
-                f"{text!r} needs public bounds{place(node)}: write CLAMP({text}, 0, "
-                f"100), or give them: bounds={{{text!r}: (0, 100)}} in Python, "
-                f"bounds = [0, 100] under [columns.{text}] in hush.toml."
-            )
+            raise Unsupported(_unbounded(node, whole))
         limits = bounds[text]
     return when(condition, words(node)), limits
+
+
+def _unbounded(node: sql.Expression, whole: sql.Expression) -> str:
+    """Say how to give an expression public bounds, and what is steadier than an end."""
+    text = words(node)
+    clamped = f"CLAMP({text}, 0, 100)"
+    inside = whole.transform(
+        lambda each: sql.Column(this=clamped) if each == node else each
+    )
+    more = ""
+    if isinstance(whole, (sql.Min, sql.Max)):
+        at = 0.99 if isinstance(whole, sql.Max) else 0.01
+        more = (
+            " The very end rests on few people, so noise moves it far; QUANTILE("
+            f"{clamped}, {at}) is steadier."
+        )
+    return (
+        f"{text!r} needs public bounds{place(node)}: write {words(inside)}, or give "
+        f"them: bounds={{{text!r}: (0, 100)}} in Python, bounds = [0, 100] under "
+        f"[columns.{text}] in hush.toml.{more}"
+    )

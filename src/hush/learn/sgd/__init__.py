@@ -17,3 +17,7 @@ __all__ = [
     "step",
     "train",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,103 @@
+"""What other libraries call things, and what to write here instead.
+
+Near misses by the thing they were asked of. They serve error messages only: a name has
+one spelling here, and the others say which.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+_ROWS = "Rows are not shown, because they are about people: ask .agg(n=hush.count())."
+_AGG = 'Write .agg({0}=hush.{0}("fare", bounds=(0, 80))).'
+COLUMN = (
+    'Columns are named in aggregates, as in .agg(fare=hush.mean("fare", bounds=(0, '
+    '80))), and in conditions, as in .where("fare > 0").'
+)
+
+
+def _all(names: str, words: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), words)
+
+
+PACKAGE = {
+    **_all("avg average", "Write hush.mean."),
+    **_all("stddev stdev sd", "Write hush.std."),
+    **_all("var", "Write hush.variance."),
+    **_all("corr", "Write hush.correlation."),
+    **_all("cov covar", "Write hush.covariance."),
+    **_all("nunique n_unique distinct", "Write hush.count_distinct."),
+    **_all("percentile", "Write hush.quantile, with at= between 0 and 1."),
+    **_all("size len", "Write hush.count."),
+    **_all("hist value_counts", "Write hush.histogram."),
+    **_all("minimum", "Write hush.min."),
+    **_all("maximum", "Write hush.max."),
+    **_all("topk nlargest most_common", "Write hush.top_k."),
+    **_all("read load connect read_csv read_parquet Dataset", "Write hush.open."),
+    **_all("laplace Laplace", "Write hush.mechanisms.Laplace."),
+    **_all("gaussian Gaussian", "Write hush.mechanisms.Gaussian."),
+}
+GROUPED = {
+    **_all("aggregate summarise summarize", "Write .agg(n=hush.count())."),
+    **_all("count size", "Write .agg(n=hush.count())."),
+    **{
+        name: _AGG.format(name)
+        for name in ("sum", "mean", "std", "variance", "median", "min", "max")
+    },
+}
+DATASET = {
+    **GROUPED,
+    **_all("groupby", 'Write .group_by("region", keys=[...]).'),
+    **_all("filter select_rows loc", 'Write .where("fare > 0").'),
+    **_all("assign mutate with_columns", 'Write .select(speed="km / hours").'),
+    **_all("merge", 'Write .join(other, on="who").'),
+    **_all("query execute", "Write .sql(text, epsilon=...)."),
+    **_all("head tail show collect shape to_pandas df", _ROWS),
+}
+QUERY = _all(
+    "execute run collect compute fetch to_pandas df values",
+    "Write .release(epsilon=...), which pays and answers.",
+)
+ANSWER = {
+    **_all("df to_df to_frame pandas", "Write .to_pandas()."),
+    **_all("polars", "Write .to_polars()."),
+    **_all("arrow table", "Write .to_arrow()."),
+    **_all("value data result results", "Write .values."),
+    **_all("intervals ci", "Write .interval(0.95)."),
+    **_all("columns", "Write list(answer)."),
+}
+
+
+def missing(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:
+    """Return the error for a name that is not there, with what to write instead.
+
+    Example:
+        >>> print(missing("module 'hush'", "avg", PACKAGE))
+        module 'hush' has no attribute 'avg'. Write hush.mean.
+    """
+    way = f". {words[name]}" if name in words else ""
+    return AttributeError(f"{owner} has no attribute {name!r}{way}")
+
+
+class Helpful:
+    """Something that answers a near miss on one of its names with what to write.
+
+    Example:
+        >>> class Table(Helpful):
+        ...     _near = {"df": "Write .to_pandas()."}
+        ...
+        >>> Table().df
+        Traceback (most recent call last):
+        ...
+        AttributeError: 'Table' object has no attribute 'df'. Write .to_pandas().
+    """
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        return {}
+
+    if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            # Python asks for names with an underscore before an object is whole.
+            near = {} if name.startswith("_") else self._near
+            raise missing(f"{type(self).__name__!r} object", name, near)

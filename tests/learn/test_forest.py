@@ -345,6 +345,9 @@ def test_what_does_not_fit_is_refused():
         replace(mechanism, rows=replace(mechanism.rows, intercept=False))
     with pytest.raises(InvalidArgument, match="fewer trees"):
         replace(mechanism, trees=100_000, depth=16)
+    for delta in (0.0, 1e-30):
+        with pytest.raises(InvalidArgument, match="larger epsilon"):
+            RandomForestClassifier(1e-30, delta=delta, bounds=(-1, 1)).plan(10, 1)
     for bad in ({"n_estimators": 0}, {"max_depth": 0}, {"max_depth": 40}):
         with pytest.raises(InvalidArgument, match=r"trees|depth"):
             RandomForestClassifier(bounds=(-1, 1), **bad).plan(10, 1)

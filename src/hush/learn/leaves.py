@@ -22,6 +22,7 @@ from hush.units import Neighbors
 _MOST_CELLS = 1 << 24
 _USUAL = 100  # trees, from which on more add little but time
 _DEEP = 10
+_WIDEST = 2.0**50  # as far as whole noise is drawn
 
 
 @final
@@ -56,6 +57,11 @@ class LeafCounts(Mechanism):
             raise InvalidArgument(
                 f"trees·2^depth·classes must be at most {_MOST_CELLS}; got {self.cells}"
                 ". Use fewer trees, or less depth."
+            )
+        if self.std > _WIDEST:  # said before anything is charged or read
+            raise InvalidArgument(
+                f"noise must have std at most 2^50; got {self.std:.3g}. Use a larger "
+                "epsilon, or fewer trees."
             )
 
     @property

@@ -180,3 +180,10 @@ def test_a_spent_budget_says_how_it_is_enlarged_and_that_works():
     assert call == "raise_budget(hush.Budget(epsilon=...), dataset='data')"
     data.ledger.raise_budget(hush.Budget(epsilon=3), dataset="data")
     query.release(epsilon=2)
+
+
+def test_an_aggregate_without_a_name_says_how_to_name_it():
+    data = hush.open(TRIPS, unit="who", rows=1, budget=hush.Budget(epsilon=1))
+    for asked in (data, data.group_by("fare", keys=[8.0])):
+        with pytest.raises(InvalidArgument, match=r"as in \.agg\(n=hush\.count\(\)\)"):
+            asked.agg(hush.count())

@@ -174,8 +174,11 @@ class Dataset(called.Helpful):
     @overload
     def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking: ...
 
-    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
+    def agg(
+        self, *unnamed: Any, **aggregates: Aggregate | Unbounded
+    ) -> Query | Seeking:
         """Ask about all rows together."""
+        _named(unnamed, aggregates)
         return Grouped(self, PublicGroups()).agg(**aggregates)
 
     def sql(
@@ -223,10 +226,11 @@ class Grouped(called.Helpful):
     @overload
     def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking: ...
 
-    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking:
+    def agg(
+        self, *unnamed: Any, **aggregates: Aggregate | Unbounded
+    ) -> Query | Seeking:
         """Name the aggregates to release."""
-        if not aggregates:
-            raise InvalidArgument("agg needs at least one aggregate, as in n=count().")
+        _named(unnamed, aggregates)
         for name, each in aggregates.items():
             if not isinstance(each, (Aggregate, Unbounded)):
                 raise InvalidArgument(
@@ -240,6 +244,14 @@ class Grouped(called.Helpful):
         if len(bounded) < len(aggregates):
             return Seeking(self.dataset, self.groups, dict(aggregates))
         return Query(self.dataset, self.groups, bounded)
+
+
+def _named(unnamed: tuple[Any, ...], aggregates: Mapping[str, Any]) -> None:
+    if unnamed or not aggregates:
+        raise InvalidArgument(
+            "agg needs a name for each aggregate, and at least one, as in "
+            ".agg(n=hush.count())."
+        )
 
 
 def _listed(columns: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Private linear models side by side: hush and diffprivlib, in one run.
+"""Private linear models and forests side by side: hush and diffprivlib, in one run.
 
 Run `python benchmarks/learning.py`. Both see the same splits of the same data, scaled
 by the same bounds: the ends of the columns, taken as known. Means over `SPLITS` splits,
@@ -79,13 +79,22 @@ def scored(make, x, y, splits):
 
 
 def hush_scores():
-    from hush.learn import HuberSVM, LinearRegression, LogisticRegression
+    from hush.learn import (
+        HuberSVM,
+        LinearRegression,
+        LogisticRegression,
+        RandomForestClassifier,
+    )
 
     box = {"bounds": (-1, 1)}
     lines = {"y_bounds": (-1, 1), **box}
     logistic = {
         "logistic": lambda e: LogisticRegression(e, **box),
         "Huber SVM": lambda e: HuberSVM(e, **box),
+        "random forest": lambda e: RandomForestClassifier(e, **box),
+        "random forest, δ = 1e-6": lambda e: RandomForestClassifier(
+            e, delta=1e-6, **box
+        ),
     }
     linear = {
         "log-cosh": lambda e: LinearRegression(e, **lines),
@@ -111,7 +120,14 @@ def diffprivlib_scores():
             epsilon=epsilon, bounds_X=(-1, 1), bounds_y=(-1, 1)
         )
 
-    return table({"logistic": logistic}, {"least squares": linear})
+    def forest(epsilon):
+        return models.RandomForestClassifier(
+            epsilon=epsilon, bounds=(-1, 1), classes=[0, 1]
+        )
+
+    return table(
+        {"logistic": logistic, "random forest": forest}, {"least squares": linear}
+    )
 
 
 def table(classifiers, regressors):

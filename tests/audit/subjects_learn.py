@@ -100,6 +100,11 @@ MODELS: dict[str, Any] = {
         lambda e: learn.GaussianNB(e, **_BOX),
         0.1,
     ),
+    "forest": (
+        ("RandomForestClassifier", "LeafCounts"),
+        lambda e: learn.RandomForestClassifier(e, n_estimators=1, max_depth=1, **_BOX),
+        0.1,
+    ),
     "components": (
         ("PCA", "Scatter"),
         lambda e: learn.PCA(e, norm=1.0),

@@ -16,6 +16,7 @@ from hush.learn import (
     LogisticRegression,
     PoissonRegression,
     QuantileRegression,
+    RandomForestClassifier,
     SelectModel,
     SubsampleAggregate,
 )
@@ -32,6 +33,7 @@ def mean(x, y):
     return float(np.mean(y))
 
 
+TREE = {"bounds": (-1, 1), "n_estimators": 2, "max_depth": 1}
 MODELS = {
     "logistic, ball": LogisticRegression(1.0, norm=1.0),
     "logistic, long rows": LogisticRegression(1.0, norm=100.0, fit_intercept=False),
@@ -58,6 +60,8 @@ MODELS = {
     "subset": SelectModel(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
     "bayes": GaussianNB(1.0, bounds=(-1, 1)),
     "bayes, gaussian": GaussianNB(1.0, bounds=(-1, 1), delta=1e-5),
+    "forest": RandomForestClassifier(1.0, **TREE),
+    "forest, gaussian": RandomForestClassifier(1.0, delta=1e-5, **TREE),
     "components, ball": PCA(1.0, norm=1.0),
     "components, box": PCA(1.0, bounds=(-1, 1)),
     "clusters": KMeans(2, epsilon=1.0, bounds=(-1, 1), max_iter=2),

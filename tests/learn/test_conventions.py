@@ -14,6 +14,7 @@ from hush.learn import (
     LinearRegression,
     LogisticRegression,
     PoissonRegression,
+    RandomForestClassifier,
     SelectModel,
 )
 from hush.noise import Seeded
@@ -28,6 +29,7 @@ MODELS = {
     "poisson": PoissonRegression(10.0, bounds=(-50, 50), top=50),
     "select": SelectModel(10.0, **LINES),
     "bayes": GaussianNB(10.0, bounds=(-50, 50)),
+    "forest": RandomForestClassifier(10.0, bounds=(-50, 50)),
     "components": PCA(10.0, bounds=(-50, 50)),
     "clusters": KMeans(2, epsilon=10.0, bounds=(-50, 50)),
 }
@@ -65,6 +67,7 @@ def test_estimators_follow_the_conventions(name):
         "logistic": CLASSIFIERS,
         "svm": CLASSIFIERS,
         "bayes": CLASSIFIERS,
+        "forest": CLASSIFIERS,
         "select": SELECTORS,
         "components": SELECTORS,
         "clusters": CLUSTERERS,

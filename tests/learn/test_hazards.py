@@ -17,6 +17,7 @@ from hush.learn import (
     LogisticRegression,
     PoissonRegression,
     QuantileRegression,
+    RandomForestClassifier,
     SelectModel,
     SubsampleAggregate,
 )
@@ -38,6 +39,7 @@ MODELS = {
     "quantile": QuantileRegression(1.0, **LINES),
     "select": SelectModel(1.0, **LINES),
     "bayes": GaussianNB(1.0, **BOX),
+    "forest": RandomForestClassifier(1.0, **BOX),
     "components": PCA(1.0, **BOX),
     "clusters": KMeans(2, epsilon=1.0, **BOX),
     "blocks": SubsampleAggregate(lambda _, y: y.mean(), bounds=(0, 1), blocks=5),
@@ -52,6 +54,7 @@ def data(n=40):
 
 def answers(model):
     names = ("theta_", "support_", "value_", "components_", "cluster_centers_")
+    names += ("counts_",)
     return [np.asarray(getattr(model, n), float) for n in names if hasattr(model, n)]
 
 

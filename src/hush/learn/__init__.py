@@ -9,8 +9,10 @@ from hush.learn.classifier import HuberSVM, LogisticRegression
 from hush.learn.cluster import KMeans, Lloyd
 from hush.learn.components import PCA
 from hush.learn.counts import PoissonRegression
+from hush.learn.forest import RandomForestClassifier
 from hush.learn.gradient import LeastSquaresGradient
 from hush.learn.grouped import GroupSums
+from hush.learn.leaves import LeafCounts
 from hush.learn.linear import LinearRegression
 from hush.learn.moments import Moments
 from hush.learn.objective import ObjectivePerturbation
@@ -31,6 +33,7 @@ __all__ = [
     "HuberSVM",
     "KMeans",
     "KNormGradient",
+    "LeafCounts",
     "LeastSquaresGradient",
     "LinearRegression",
     "Lloyd",
@@ -40,6 +43,7 @@ __all__ = [
     "OneVersusRest",
     "PoissonRegression",
     "QuantileRegression",
+    "RandomForestClassifier",
     "Scatter",
     "SelectModel",
     "SubsampleAggregate",

@@ -14,7 +14,7 @@ from hush.learn.exact import MOST
 from hush.learn.grouped import GroupSums
 from hush.learn.model import Floats, Model
 from hush.learn.rows import Box
-from hush.learn.targets import Classes
+from hush.learn.targets import Classes, members
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
@@ -77,15 +77,7 @@ class ClassMoments(Mechanism):
 
     def grouped(self, value: Any) -> tuple[Floats, Any]:
         """Return rows in [-1, 1] and the place of their class, -1 for none: private."""
-        features, labels = value
-        mapped, places = self.rows.map(features), self.targets.places(labels)
-        columns = len(self.rows.lower)
-        if mapped.shape != (self.size, columns + 1) or places.shape != (self.size,):
-            raise InvalidArgument(
-                f"data must be {self.size} rows of {columns} columns and as many "
-                f"labels; got shapes {np.shape(features)} and {np.shape(labels)}."
-            )
-        return mapped[:, :-1], np.where(mapped[:, -1] == 1.0, places, -1)
+        return members(self.rows, self.targets, self.size, value)
 
     def run(self, value: Any, *, source: Source = SECURE) -> Floats:
         """Return noisy [Σ 1, Σ x, Σ x²], a line per class."""

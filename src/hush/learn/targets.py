@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.learn.rows import numbers
+from hush.learn.rows import Box, numbers
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +66,24 @@ class Classes(Targets):
         if labels.dtype.kind in "biuf" and not isinstance(name, str):
             return np.asarray(labels == name)
         return np.array([_same(each, name) for each in labels.tolist()], dtype=np.bool_)
+
+
+def members(
+    rows: Box, classes: Classes, size: int, value: Any
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return rows in [-1, 1] and the place of their class, -1 for none: private.
+
+    Guarantee: each is a function of one record; rows that are no numbers have no class.
+    """
+    features, labels = value
+    mapped, places = rows.map(features), classes.places(labels)
+    columns = len(rows.lower)
+    if mapped.shape != (size, columns + 1) or places.shape != (size,):
+        raise InvalidArgument(
+            f"data must be {size} rows of {columns} columns and as many labels; got "
+            f"shapes {np.shape(features)} and {np.shape(labels)}."
+        )
+    return mapped[:, :-1], np.where(mapped[:, -1] == 1.0, places, -1)
 
 
 def _same(label: Any, name: Any) -> bool:

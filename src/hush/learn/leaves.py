@@ -1,0 +1,183 @@
+"""Counts of people by leaf and class in random trees: what a private forest reads."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+
+from hush import checks
+from hush.errors import InvalidArgument
+from hush.learn.exact import MOST
+from hush.learn.rows import Box
+from hush.learn.targets import Classes, members
+from hush.learn.trees import DEEPEST, Trees, Whole
+from hush.mechanisms import Gaussian, Geometric
+from hush.mechanisms.mechanism import Mechanism
+from hush.noise import SECURE, Source
+from hush.privacy.compose import repeat
+from hush.privacy.curve import Curve
+from hush.units import Neighbors
+
+_MOST_CELLS = 1 << 24
+_USUAL = 100  # trees, from which on more add little but time
+_DEEP = 10
+_WIDEST = 2.0**50  # as far as whole noise is drawn
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LeafCounts(Mechanism):
+    """How many rows of each class are in each leaf of random trees, columns in [-1, 1].
+
+    Trees are drawn in `run`, before a row is read, and are part of the answer. Every
+    tree sees every row. Rows that are no numbers, or of no class, are in no leaf.
+
+    Guarantee: whatever the trees, one row replaced takes 1 from one count of each tree
+    at most and adds 1 to another: `inner` for 2·trees counts that move by 1.
+
+    Reference: [JPW09]; docs/proofs/learn_forest.md.
+    """
+
+    rows: Box
+    targets: Classes
+    size: int
+    trees: int
+    depth: int
+    inner: Geometric | Gaussian
+    neighbors = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        checks.whole("size", self.size, at_least=1, at_most=MOST)
+        checks.whole("trees", self.trees, at_least=1)
+        checks.whole("depth", self.depth, at_least=1, at_most=DEEPEST)
+        if not self.rows.intercept:
+            raise InvalidArgument("rows must have the constant column.")
+        if self.cells > _MOST_CELLS:
+            raise InvalidArgument(
+                f"trees·2^depth·classes must be at most {_MOST_CELLS}; got {self.cells}"
+                ". Use fewer trees, or less depth."
+            )
+        if self.std > _WIDEST:  # said before anything is charged or read
+            raise InvalidArgument(
+                f"noise must have std at most 2^50; got {self.std:.3g}. Use a larger "
+                "epsilon, or fewer trees."
+            )
+
+    @property
+    def cells(self) -> int:
+        """How many counts are released."""
+        return self.trees * len(self.targets.names) << self.depth
+
+    @classmethod
+    def plan(
+        cls,
+        epsilon: float,
+        *,
+        delta: float,
+        rows: Box,
+        targets: Classes,
+        size: int,
+        trees: int | None = None,
+        depth: int | None = None,
+    ) -> Self:
+        """Return the mechanism with the least noise that is (ε, δ)-private.
+
+        Without `trees` or `depth`, they follow from the noise that one tree would have.
+        """
+        checks.whole("size", size, at_least=1, at_most=MOST)
+        clear = size / _std(noise(epsilon, delta, 1))
+        if trees is None:
+            trees = usual_trees(clear, pure=delta == 0)
+        if depth is None:
+            depth = usual_depth(clear)
+        checks.whole("trees", trees, at_least=1)
+        inner = noise(epsilon, delta, trees)
+        return cls(rows, targets, size, trees, depth, inner)
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the guarantee when `sensitivity` rows are replaced."""
+        people = checks.whole("sensitivity", sensitivity, at_least=0)
+        if isinstance(self.inner, Gaussian):
+            far = _distance(self.trees) * people
+            return self.inner.curve(far, dimension=self.cells)
+        if people == 1:
+            return repeat(self.inner.curve(1), 2 * self.trees)
+        return self.inner.curve(2 * self.trees * people)
+
+    @property
+    def error(self) -> Any:
+        """Law of the noise on one count."""
+        return self.inner.error
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise on each count, or slightly more."""
+        return _std(self.inner)
+
+    def counts(self, value: Any, trees: Trees) -> Whole:
+        """Return exact counts by tree, leaf and class: private."""
+        x, places = members(self.rows, self.targets, self.size, value)
+        classes = len(self.targets.names)
+        found = np.empty((self.trees, 1 << self.depth, classes), dtype=np.int64)
+        known = places >= 0
+        x, places = x[known], places[known]
+        for tree in range(self.trees):
+            cell = trees.leaves(x, tree) * classes + places
+            counted = np.bincount(cell, minlength=classes << self.depth)
+            found[tree] = counted.reshape(-1, classes)
+        return found
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Whole:
+        """Return a line per tree: columns and cuts of its nodes, then noisy counts."""
+        trees = Trees.drawn(
+            trees=self.trees,
+            depth=self.depth,
+            columns=len(self.rows.lower),
+            source=source,
+        )
+        noisy = self.inner.run(self.counts(value, trees), source=source)
+        return np.column_stack([trees.packed(), noisy.reshape(self.trees, -1)])
+
+    def read(self, released: Any) -> tuple[Trees, Whole]:
+        """Return trees and noisy counts from what `run` returned."""
+        lines = np.asarray(released, dtype=np.int64)
+        counts = lines[:, -(self.cells // self.trees) :]
+        shape = (self.trees, 1 << self.depth, len(self.targets.names))
+        trees = Trees.unpacked(lines[:, : -(self.cells // self.trees)])
+        return trees, counts.reshape(shape)
+
+
+def noise(epsilon: float, delta: float, trees: int) -> Geometric | Gaussian:
+    """Return the least noise on counts for one row replaced in all trees."""
+    checks.real("epsilon", epsilon, above=0)
+    checks.real("delta", delta, at_least=0, below=1)
+    if delta == 0:
+        # The composition of 2·trees copies is rounded up by less than this.
+        return Geometric.for_epsilon(epsilon * (1 - 2.0**-40), 2 * trees)
+    # Steps of 2^-40 std for rounding are within this factor, for all cells together.
+    far = _distance(trees) * (1 + 2.0**-16)
+    return Gaussian.for_epsilon(epsilon, far, delta=delta)
+
+
+def _std(inner: Geometric | Gaussian) -> float:
+    if isinstance(inner, Gaussian):
+        return math.hypot(float(inner.std), 1.0)  # rounding to whole numbers is less
+    return math.sqrt(2) * float(inner.scale)
+
+
+def _distance(trees: int) -> float:
+    return math.sqrt(2 * trees) * (1 + 2.0**-50)
+
+
+def usual_trees(clear: float, *, pure: bool) -> int:
+    """Return how many trees serve best, `clear` being rows by the noise of one tree.
+
+    Pure noise grows with the number of trees, more than their sum wins back.
+    """
+    return min(max(round(0.56 * math.sqrt(clear)), 1), _USUAL) if pure else _USUAL
+
+
+def usual_depth(clear: float) -> int:
+    """Return the depth that serves best: twice the leaves for eight times the rows."""
+    return min(max(round(1 + math.log2(clear) / 3), 1), _DEEP)

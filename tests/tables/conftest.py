@@ -72,6 +72,18 @@ class Spark:
         frame.createOrReplaceTempView(name)
         return self.connection.table(name)
 
+    def forget(self):
+        """Drop what Spark's parser keeps of every statement, until memory is full.
+
+        See SPARK-47404.
+        """
+        virtual = self.session._jvm
+        parsing = virtual.org.apache.spark.sql.catalyst.parser
+        tokens = virtual.org.antlr.v4.runtime.CommonTokenStream(
+            parsing.SqlBaseLexer(None)
+        )
+        parsing.SqlBaseParser(tokens).getInterpreter().clearDFA()
+
 
 @pytest.fixture(scope="session")
 def spark_engine():

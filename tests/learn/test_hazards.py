@@ -21,6 +21,7 @@ from hush.learn import (
     SelectModel,
     SubsampleAggregate,
 )
+from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
 
 BOX = {"bounds": (-1, 1)}
@@ -109,3 +110,18 @@ def test_v6_bounds_that_are_missing_or_infinite_are_refused(name):
     for bounds in (None, (0, math.inf), (math.nan, 1), (1, 0)):
         with pytest.raises(InvalidArgument, match="bounds"):
             clone(MODELS[name]).set_params(bounds=bounds).plan(40, 2)
+
+
+@every
+@pytest.mark.parametrize("epsilon", [1e-12, 3e-5])
+def test_an_epsilon_too_small_is_refused_by_name_before_it_is_charged(name, epsilon):
+    model = clone(MODELS[name]).set_params(epsilon=epsilon)
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=1.0))
+    before, refused = len(list(ledger.history())), None
+    try:
+        model.fit(*data(), ledger=ledger)
+    except InvalidArgument as problem:
+        refused = problem
+    if refused is not None:
+        assert "epsilon" in str(refused)
+        assert len(list(ledger.history())) == before

@@ -22,6 +22,7 @@ from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
 
 _CORNERS = 8  # up to so many dimensions the corners of a cube are few
+_ROUNDED = 64  # how much noise rounding may add
 
 
 @final
@@ -173,9 +174,15 @@ class KNorm(Mechanism):
         cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
     ) -> Self | None:
         wanted = checks.rational("epsilon", epsilon)
-        found = cls(scale=at_least(distance(sensitivity) / wanted), **public)
-        while True:
+        least = at_least(distance(sensitivity) / wanted)
+        found = cls(scale=least, **public)
+        # More noise comes with more rounding: either it is soon enough, or never.
+        while found._exact <= _ROUNDED * Fraction(least):
             need = found._steps(sensitivity) * found._grid.step / wanted
             if found._exact >= need:
                 return found
             found = cls(scale=at_least(need), **public)
+        raise InvalidArgument(
+            f"epsilon={epsilon!r} is less than rounding to a lattice of 2^-{found.bits}"
+            " of the scale costs; use a larger epsilon or more bits."
+        )

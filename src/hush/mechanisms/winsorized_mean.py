@@ -8,6 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from hush import checks, law
+from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.data import clamp, column, total
 from hush.mechanisms.error import Error
@@ -15,12 +16,14 @@ from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantile import Quantile
 from hush.noise import SECURE, Source, discrete_laplace
+from hush.noise.laplace import LARGEST
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 from hush.units import Neighbors
 
 _BITS = 32  # a clamped record is one of 2^32 + 1 equally spaced values
 _ETA = Fraction(1, 10)
+_WIDEST = LARGEST >> _BITS
 
 
 @final
@@ -50,7 +53,11 @@ class WinsorizedMean(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
-        checks.rational("scale", self.scale)
+        if checks.rational("scale", self.scale) > _WIDEST:
+            raise InvalidArgument(
+                f"scale must be at most {_WIDEST}, so that 64 bits hold the noise; got "
+                f"{float(self.scale):g}. Use a larger epsilon."
+            )
 
     @cached_property
     def _exact(self) -> Fraction:

@@ -15,25 +15,27 @@ from hush.cli import (
     query,
     verify,
 )
+from hush.cli.flags import Command, Group
 
 app = typer.Typer(
     name="hush",
+    cls=Group,
     help="Learn about a population, and prove that nobody in it was exposed.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,  # a traceback with local values could show data
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("init")(init.init)
-app.command("plan")(plan.plan)
-app.command("query")(query.query)
-app.command("budget")(budget.budget)
-app.command("account")(account.account)
-app.command("audit")(audit.audit)
+app.command("demo", cls=Command)(demo.demo)
+app.command("init", cls=Command)(init.init)
+app.command("plan", cls=Command)(plan.plan)
+app.command("query", cls=Command)(query.query)
+app.command("budget", cls=Command)(budget.budget)
+app.command("account", cls=Command)(account.account)
+app.command("audit", cls=Command)(audit.audit)
 app.add_typer(attack.app, name="attack")
 app.add_typer(plot.app, name="plot")
-app.command("verify")(verify.verify)
+app.command("verify", cls=Command)(verify.verify)
 
 
 def _version(wanted: bool) -> None:

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from hush.cli.flags import Command, Group
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.noise import SECURE, integers
 
 app = typer.Typer(
+    cls=Group,
     help="Attack made-up secrets: exact and rounded answers fall, private ones hold.",
     no_args_is_help=True,
 )
@@ -34,7 +36,7 @@ def _noisy(scale: float, exact: Callable[[Any], float]) -> Callable[[Any], Any]:
     return lambda asked: noise.run(float(exact(asked)))
 
 
-@app.command("reconstruct")
+@app.command("reconstruct", cls=Command)
 def reconstruct(
     people: Annotated[int, typer.Option(min=8, max=2000, help="Secret bits.")] = 200,
     epsilon: Epsilon = 1.0,
@@ -77,7 +79,7 @@ def reconstruct(
         out.give(people=people, questions=questions, epsilon=epsilon, recovered=found)
 
 
-@app.command("difference")
+@app.command("difference", cls=Command)
 def difference(
     people: Annotated[int, typer.Option(min=2, max=10**6, help="People.")] = 1000,
     epsilon: Epsilon = 1.0,
@@ -110,7 +112,7 @@ def difference(
         )
 
 
-@app.command("membership")
+@app.command("membership", cls=Command)
 def membership(
     epsilon: Epsilon = 1.0,
     samples: Annotated[int, typer.Option(min=400, help="Runs.")] = 20_000,

@@ -12,13 +12,14 @@ from hush.cli.asking import FOUND, Where
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.errors import InvalidArgument
 from hush.ledger import Admin, Ledger, Record
-from hush.ledger.account import amounts_text
+from hush.ledger.account import cost_text
 from hush.ledger.receipt import spent
 
 PASSWORD = "HUSH_ADMIN_PASSWORD"
 OTHERS = (
     "Only charges are listed; the other entries are answers and changes of accounts."
 )
+_KEY = 32  # letters of a key that hush made
 _CHARGED = ("charge", "reserve", "hold")
 
 
@@ -34,7 +35,7 @@ def _rows(history: tuple[Record, ...], account: str) -> list[dict[str, Any]]:
                     "at": each.at,
                     "state": each.state,
                     "key": each.key,
-                    "cost": amounts_text(notion, amounts),
+                    "cost": cost_text(notion, amounts),
                     "amount": float(amounts[0]),
                     "delta": float(amounts[1]),
                     "mechanism": each.content["facts"].get("mechanism", ""),
@@ -45,8 +46,14 @@ def _rows(history: tuple[Record, ...], account: str) -> list[dict[str, Any]]:
 
 def _table(rows: list[dict[str, Any]], last: int) -> Table:
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("entry", "when (UTC)", "state", "cost", "key"):
-        made.add_column(name, justify="right" if name == "entry" else "left")
+    made.add_column("entry", justify="right", no_wrap=True)
+    made.add_column("when (UTC)", no_wrap=True)
+    made.add_column("state", no_wrap=True)
+    made.add_column("cost")
+    # A key is there to be copied: the costs wrap first, and no part of it is cut off.
+    longest = max(len(each["key"]) for each in rows[-last:])
+    width = longest if longest <= _KEY else None
+    made.add_column("key", overflow="fold", width=width)
     for each in rows[-last:]:
         made.add_row(
             str(each["entry"]),

@@ -9,10 +9,12 @@ import typer
 
 from hush.cli import config, curves, ledgers
 from hush.cli.asking import FOUND, Delta, Level, Sql, Where, asked
+from hush.cli.flags import Command, Group
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.errors import InvalidArgument
 
 app = typer.Typer(
+    cls=Group,
     help="Draw guarantees, budgets, errors and answers; needs the extra `plots`.",
     no_args_is_help=True,
 )
@@ -45,7 +47,7 @@ def _curves(name: str, named: curves.Named) -> Callable[[], Any]:
     return draw
 
 
-@app.command("tradeoff")
+@app.command("tradeoff", cls=Command)
 def tradeoff(
     gaussian: curves.Gaussian = None,
     laplace: curves.Laplace = None,
@@ -69,7 +71,7 @@ def tradeoff(
         out.give(file=str(output))
 
 
-@app.command("profile")
+@app.command("profile", cls=Command)
 def profile(
     gaussian: curves.Gaussian = None,
     laplace: curves.Laplace = None,
@@ -93,7 +95,7 @@ def profile(
         out.give(file=str(output))
 
 
-@app.command("budget")
+@app.command("budget", cls=Command)
 def budget(
     where: Where = FOUND,
     output: Output = Path("budget.svg"),
@@ -115,7 +117,7 @@ def budget(
         out.give(file=str(output))
 
 
-@app.command("error")
+@app.command("error", cls=Command)
 def error(
     text: Sql,
     delta: Delta = 0.0,
@@ -176,7 +178,7 @@ def _stored(path: Path, name: str | None) -> Callable[[], Any]:
     return draw
 
 
-@app.command("release")
+@app.command("release", cls=Command)
 def release(
     answer: Annotated[Path, typer.Argument(help="A file of `hush query --json`.")],
     name: Annotated[str | None, typer.Option(help="The column to draw.")] = None,

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hush.cli.codes import Code, code_of
+from hush.cli.spelling import spelled
 from hush.errors import HushError
 
 SCHEMA = 1  # of the JSON; a field is never renamed or removed under one number
@@ -92,7 +93,7 @@ class Session:
 def words(problem: BaseException) -> str:
     """Return an error in one line without anything that may come from the data."""
     if isinstance(problem, HushError):
-        return " ".join(str(problem).split())
+        return spelled(" ".join(str(problem).split()))
     if isinstance(problem, OSError) and problem.filename:
         return f"{problem.filename!r}: {problem.strerror}."
     if isinstance(problem, KeyboardInterrupt):

@@ -1,19 +1,37 @@
 """`hush verify`: whether a ledger's history is whole."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hush.cli import ledgers
+from hush.cli import config, ledgers
+from hush.cli.asking import FOUND, Where
 from hush.cli.codes import Code
 from hush.cli.session import Debug, Json, Quiet, session
+from hush.errors import InvalidArgument
+
+
+def _named(ledger: str | None, where: Path) -> str:
+    if ledger is not None:
+        return ledger
+    if not where.is_file():
+        raise InvalidArgument(
+            f"there is no {str(where)!r} that says where the ledger is. Name it, as in "
+            "`hush verify trips.budget.db`."
+        )
+    return config.read(where).ledger
 
 
 def verify(
     ledger: Annotated[
-        str,
-        typer.Argument(help="The ledger: a file, or an address such as sqlite:///…"),
-    ],
+        str | None,
+        typer.Argument(
+            help="The ledger: a file, or an address such as sqlite:///…; without it, "
+            "the one that hush.toml names."
+        ),
+    ] = None,
+    where: Where = FOUND,
     rehearsal: Annotated[
         bool, typer.Option("--rehearsal", help="The ledger is a rehearsal.")
     ] = False,
@@ -23,10 +41,14 @@ def verify(
 ) -> None:
     """Check every entry, sum and anchor of a LEDGER; name the first that is wrong.
 
+    Example: hush verify
+
     Example: hush verify trips.budget.db
     """
     with session("verify", as_json, quiet, debug) as out:
-        opened = ledgers.existing(ledger, rehearsal=rehearsal, check=False)
+        opened = ledgers.existing(
+            _named(ledger, where), rehearsal=rehearsal, check=False
+        )
         with opened, out.working("reading the history …"):
             found = opened.verify()
         out.show(f"{found}." if found else f"NOT WHOLE: {found}.")

@@ -5,6 +5,7 @@ every account of its scope or to none of them.
 """
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
@@ -53,7 +54,7 @@ class Balance:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Left:
     """What is left in one account, in its own notion; `curve` says it in all others.
 
@@ -119,49 +120,75 @@ class Left:
     def __str__(self) -> str:
         return (
             f"{readable(self.account)}: "
-            f"{amounts_text(self.notion, self.left_exact)} left of "
+            f"{left_text(self.notion, self.left_exact)} left of "
             f"{amounts_text(self.notion, self.limits)}"
         )
 
-
-def _number(value: Fraction) -> str:
-    return f"{float(value):.12g}"
+    __repr__ = __str__
 
 
-def amounts_text(notion: str, amounts: tuple[Fraction, Fraction]) -> str:
-    """Return exact amounts as people say them."""
+_UP, _DOWN = (Context(prec=6, rounding=way) for way in (ROUND_CEILING, ROUND_FLOOR))
+
+
+def _number(value: Fraction, rounding: Context | None = None) -> str:
+    near = f"{float(value):.12g}"  # what floats add stands behind the twelfth digit
+    return f"{float(rounding.plus(Decimal(near))):.12g}" if rounding else near
+
+
+def amounts_text(
+    notion: str, amounts: tuple[Fraction, Fraction], rounding: Context | None = None
+) -> str:
+    """Return amounts as people say them, as a budget states them."""
     first, second = amounts
-    text = f"{notion} {_number(root(first) if notion == 'mu' else first)}"
-    return f"{text}, delta {_number(second)}" if second else text
+    value = root(first) if notion == "mu" else first
+    text = f"{notion} {_number(value, rounding)}"
+    return f"{text}, delta {_number(second, rounding)}" if second else text
+
+
+def cost_text(notion: str, amounts: tuple[Fraction, Fraction]) -> str:
+    """Return what was or would be paid, rounded up to six digits."""
+    return amounts_text(notion, amounts, _UP)
+
+
+def left_text(notion: str, amounts: tuple[Fraction, Fraction]) -> str:
+    """Return what is left, rounded down to six digits."""
+    return amounts_text(notion, amounts, _DOWN)
 
 
 def shortfall(balance: Balance, units: Units, what: str) -> str:
     """Return the sentence of a refused charge: what it needs and what is left."""
     grid = balance.grid
-    needs = amounts_text(grid.notion, grid.amounts(units))
+    needs = cost_text(grid.notion, grid.amounts(units))
     left, limit = grid.amounts(balance.left), grid.amounts(balance.limit)
-    if grid.notion == "epsilon" and units[1] and not left[1]:
-        has = f"{amounts_text(grid.notion, left)}, delta 0"
-    else:
-        has = amounts_text(grid.notion, left)
+    has = left_text(grid.notion, left)
+    if units[1] and not left[1]:
+        has += ", delta 0"
+    more = "Use more noise"
+    if units[1] > balance.left[1]:
+        both = units[0] > balance.left[0]
+        more = f"{'Epsilon and delta are' if both else 'Delta is'} short: use less of "
+        more += "both" if both else "it, or a mechanism that needs none"
     squares = " (squares of mu add up)" if grid.notion == "mu" else ""
     return (
         f"{what} needs {needs} of {readable(balance.name)}; {has} of "
         f"{amounts_text(grid.notion, limit)} is left{squares}. Nothing was "
-        f"spent. Use more noise, or enlarge the budget: {_enlarging(balance)}."
+        f"spent. {more}, or enlarge the budget: {_enlarging(balance, units)}."
     )
 
 
-def _enlarging(balance: Balance) -> str:
+def _enlarging(balance: Balance, units: Units) -> str:
     """Return how an account is given more, in Python and in a shell."""
     kind, _, name = balance.name.partition(":")
-    call = f"raise_budget(hush.Budget({balance.grid.notion}=...), {kind}={name!r})"
+    # The new budget replaces the old one, so it must state its delta again.
+    delta = ", delta=..." if balance.limit[1] or units[1] else ""
+    budget = f"hush.Budget({balance.grid.notion}=...{delta})"
+    call = f"raise_budget({budget}, {kind}={name!r})"
     shell = " or, with the new one in hush.toml, `hush budget --raise`"
     return f"ledger.{call}{shell if kind == 'dataset' else ''}"
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Remaining:
     """What is left in every account that a charge would go to.
 
@@ -169,7 +196,7 @@ class Remaining:
 
     Example:
         >>> from hush.ledger import Budget, Ledger
-        >>> print(Ledger.open("memory://", budget=Budget(epsilon=1)).remaining())
+        >>> Ledger.open("memory://", budget=Budget(epsilon=1)).remaining()
         dataset 'default': epsilon 1 left of epsilon 1
     """
 
@@ -208,13 +235,15 @@ class Remaining:
     def __str__(self) -> str:
         return "\n".join(str(each) for each in self.accounts)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         heads = ("account", "left", "spent", "budget")
         rows = (
             (
                 readable(each.account),
-                amounts_text(each.notion, each.left_exact),
-                amounts_text(each.notion, each.spent_exact),
+                left_text(each.notion, each.left_exact),
+                cost_text(each.notion, each.spent_exact),
                 amounts_text(each.notion, each.limits),
             )
             for each in self.accounts

@@ -7,7 +7,7 @@ from hush.ledger.entry import OPENING, Entry, Kind
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Record:
     """One entry of the history; `state` says what became of a charge."""
 
@@ -23,6 +23,10 @@ class Record:
     def __str__(self) -> str:
         what = self.content.get("facts", {}).get("mechanism", "")
         return f"{self.sequence:>6}  {self.at}  {self.state:<9} {self.key}  {what}"
+
+    def __repr__(self) -> str:
+        key = f", key={self.key!r}" if self.key else ""
+        return f"Record({self.sequence}, {self.kind}, {self.state}{key})"
 
 
 def records(entries: list[Entry]) -> tuple[Record, ...]:

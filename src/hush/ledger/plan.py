@@ -257,8 +257,8 @@ class Plan:
         """The plan's name in messages."""
         names = [type(step.mechanism).__name__ for step in self.steps]
         if len(names) == 1:
-            return names[0]
-        return f"a batch of {len(names)} charges, made as one,"
+            return f"this release ({names[0]})"
+        return f"this release ({len(names)} charges, made as one)"
 
     @staticmethod
     def _join(texts: list[str]) -> str:

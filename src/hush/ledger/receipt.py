@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, final
 
-from hush.ledger.account import amounts_text
+from hush.ledger.account import cost_text
 from hush.ledger.cost import Grid
 from hush.ledger.entry import Entry, joined, members
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Receipt:
     """Proof of one charge; public, like the release it belongs to.
 
@@ -44,10 +44,13 @@ class Receipt:
 
     def __str__(self) -> str:
         paid = "; ".join(
-            f"{name} {amounts_text(self.notions[name], amount)}"
+            f"{name} {cost_text(self.notions[name], amount)}"
             for name, amount in sorted(self.cost.items())
         )
         return f"entry {self.sequence} ({self.hash[:12]}…): {paid}"
+
+    def __repr__(self) -> str:
+        return f"Receipt({self})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the receipt as JSON types."""

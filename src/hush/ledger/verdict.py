@@ -13,7 +13,7 @@ from hush.ledger.stores.base import Transaction
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """The finding of a verification; true when nothing is wrong.
 
@@ -36,6 +36,9 @@ class Verdict:
             return f"{self.entries} entries, whole{known}{back}"
         where = "" if self.bad is None else f"entry {self.bad}: "
         return f"{where}{self.reason}"
+
+    def __repr__(self) -> str:
+        return f"Verdict({self})" if self else f"Verdict(NOT WHOLE: {self})"
 
 
 class _Wrong(Exception):

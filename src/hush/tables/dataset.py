@@ -285,6 +285,15 @@ def open_table(
     `groups`, the rows of somebody who has more weigh less; with it, a keyed sample of
     at most `rows` of them in at most `groups` groups is kept and the rest dropped.
 
+    `budget` is what all releases together may cost, as in hush.Budget(epsilon=1).
+    `ledger` is where it is kept, a `hush.Ledger` or its address. Without it the budget
+    lives in this process only: opening the table again begins a new one. With
+    ledger="sqlite:///budget.db" it stays on disk and survives crashes.
+    `neighbors` is how two tables that must look alike differ: "add-remove" of one
+    person, or "replace-one".
+    `name` is the table's name in SQL and in the ledger; a file has that of its path.
+    `types` maps columns of a CSV or JSON file to "number", "text", "date" or "boolean".
+
     Example:
         >>> import hush
         >>> trips = {"driver": [1, 1, 2, 3], "fare": [10.0, 12, 8, 30]}

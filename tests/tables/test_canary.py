@@ -53,7 +53,8 @@ def test_no_canary_leaves(folder, caplog, capfd, monkeypatch):
             query = ask()
             seen += [repr(query.plan(epsilon=1, delta=1e-5)), query.explain()]
             answer = query.release(epsilon=1, delta=1e-5)
-            seen += [repr(answer), answer.to_json(), repr(answer.receipt), str(answer)]
+            seen += [repr(answer), answer.to_json(), str(answer)]
+            seen += [repr(answer.receipt), repr(answer.receipt.to_dict())]
             seen += [repr(answer.to_dict(level=0.9)), repr(answer.interval())]
         except HushError as problem:
             seen.append(
@@ -74,6 +75,7 @@ def test_no_canary_leaves(folder, caplog, capfd, monkeypatch):
         repr(data.budget),
         repr(data.ledger),
         repr(data.ledger.history()),
+        repr([each.content for each in data.ledger.history()]),
     ]
     out, err = capfd.readouterr()
     seen += [out, err]

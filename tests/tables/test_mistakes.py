@@ -174,7 +174,7 @@ def test_a_spent_budget_says_how_it_is_enlarged_and_that_works():
     with pytest.raises(BudgetExceeded) as refused:
         query.release(epsilon=2)
     said = str(refused.value)
-    assert said.startswith("a batch of 3 charges, made as one, needs epsilon 2")
+    assert said.startswith("this release (3 charges, made as one) needs epsilon 2")
     assert "`hush budget --raise`" in said
     call = said.partition("ledger.")[2].partition(" or,")[0]
     assert call == "raise_budget(hush.Budget(epsilon=...), dataset='data')"

@@ -49,7 +49,7 @@ def _table(rows: list[dict[str, Any]], last: int) -> Table:
     made.add_column("entry", justify="right", no_wrap=True)
     made.add_column("when (UTC)", no_wrap=True)
     made.add_column("state", no_wrap=True)
-    made.add_column("cost")
+    made.add_column("cost", overflow="fold")
     # A key is there to be copied: the costs wrap first, and no part of it is cut off.
     longest = max(len(each["key"]) for each in rows[-last:])
     width = longest if longest <= _KEY else None
@@ -57,7 +57,7 @@ def _table(rows: list[dict[str, Any]], last: int) -> Table:
     for each in rows[-last:]:
         made.add_row(
             str(each["entry"]),
-            each["at"][:19],
+            each["at"][:16].replace("T", " "),
             each["state"],
             each["cost"],
             each["key"],

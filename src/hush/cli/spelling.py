@@ -85,10 +85,9 @@ def spelled(text: str) -> str:
     """Return a message with its advice in the words of a shell.
 
     Example:
-        >>> spelled("Write CAST(age AS DOUBLE), or open the file with types=, as in "
-        ...         "types={'age': 'number'}.")
-        'Write CAST(age AS DOUBLE), or write type = "number" under [columns.age] in hush.toml.'
-    """  # noqa: E501
+        >>> spelled("open the file with types=, as in types={'age': 'number'}.")
+        'write type = "number" under [columns.age] in hush.toml.'
+    """
     for pattern, change in _KNOWN:
         text = pattern.sub(change, text)
     return text

@@ -130,9 +130,11 @@ class Left:
 _UP, _DOWN = (Context(prec=6, rounding=way) for way in (ROUND_CEILING, ROUND_FLOOR))
 
 
-def _number(value: Fraction, rounding: Context | None = None) -> str:
-    near = f"{float(value):.12g}"  # what floats add stands behind the twelfth digit
-    return f"{float(rounding.plus(Decimal(near))):.12g}" if rounding else near
+def _number(value: Fraction, rounding: Context | None) -> str:
+    if rounding is None:
+        return f"{float(value):.12g}"
+    rounded = rounding.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{float(rounded):.12g}"
 
 
 def amounts_text(
@@ -140,7 +142,8 @@ def amounts_text(
 ) -> str:
     """Return amounts as people say them, as a budget states them."""
     first, second = amounts
-    value = root(first) if notion == "mu" else first
+    # The root of 0.09 is 0.3 up to rounding: its twelve digits stand for it.
+    value = Fraction(f"{float(root(first)):.12g}") if notion == "mu" else first
     text = f"{notion} {_number(value, rounding)}"
     return f"{text}, delta {_number(second, rounding)}" if second else text
 

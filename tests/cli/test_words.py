@@ -1,0 +1,106 @@
+"""Messages of commands: advice that a shell can follow, and keys that can be copied."""
+
+import pytest
+from typer.testing import CliRunner
+
+from hush.cli import app
+from shop import BY, COUNT
+
+PYTHON = ("types=", "release(", "raise_budget", "in Python", "hush.Budget(")
+
+
+def refused(shop, *arguments) -> str:
+    done = shop.run(*arguments)
+    assert done.exit_code != 0
+    assert not [word for word in PYTHON if word in done.stderr], done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def comma(shop):
+    """The same folder, with a small CSV in place of its table."""
+    (shop.folder / "trips.csv").write_text("driver,fare,pick up\na,1,3\nb,2,4\n")
+    (shop.folder / "hush.toml").write_text(
+        '[data]\nsource = "trips.csv"\nname = "trips"\nunit = "driver"\n'
+        '[budget]\nepsilon = 1\n[ledger]\nurl = "sqlite:///b.db"\n'
+    )
+    return shop
+
+
+def test_a_text_becomes_a_number_by_hush_toml(comma):
+    text = "SELECT SUM(CLAMP(fare, 0, 60)) AS s FROM trips"
+    said = refused(comma, "query", text, "-e", 0.5)
+    assert 'write type = "number" under [columns.fare] in hush.toml' in said
+    comma.edit("[ledger]", '[columns.fare]\ntype = "number"\n[ledger]')
+    assert comma.run("query", text, "-e", 0.5).exit_code == 0
+
+
+def test_private_keys_are_named_with_the_option_that_they_need(shop):
+    shop.edit('keys = ["Bronx", "Kings"]\n', "")
+    said = refused(shop, "query", BY, "-e", 0.5)
+    assert "keys = [...] under [columns.borough] in hush.toml" in said
+    assert 'or keys = "private" there' in said
+    shop.edit("[columns.borough]\n", '[columns.borough]\nkeys = "private"\n')
+    assert "add -d 1e-6" in refused(shop, "query", BY, "-e", 0.5)
+    assert shop.run("query", BY, "-e", 0.5, "-d", "1e-6").exit_code == 0
+
+
+def test_bounds_are_given_in_hush_toml(shop):
+    said = refused(shop, "query", "SELECT AVG(zone) AS z FROM trips", "-e", 0.5)
+    assert "bounds = [0, 100] under [columns.zone] in hush.toml" in said
+
+
+def test_a_spent_budget_is_enlarged_by_a_command(shop):
+    said = refused(shop, "query", COUNT, "-e", 2.5)
+    assert "Give a smaller -e, or enlarge the budget: write the larger one" in said
+    assert "then `hush budget --raise`." in said
+    shop.edit("epsilon = 2.0", "epsilon = 3.0")
+    assert shop.run("budget", "--raise").exit_code == 0
+    assert shop.run("query", COUNT, "-e", 2.5).exit_code == 0
+
+
+def test_a_short_delta_is_named_by_its_option(shop):
+    said = refused(shop, "query", COUNT, "-e", 0.5, "-d", 0.1)
+    assert "Delta is short: give a smaller -d, or none, or enlarge" in said
+
+
+def test_a_lost_anchor_is_a_decision_in_python(shop):
+    assert shop.run("query", COUNT, "-e", 0.5).exit_code == 0
+    (shop.folder / "trips.budget.db.anchor").unlink()
+    said = shop.run("verify").stderr
+    assert "in Python: hush.Ledger.open(url, renew_anchor=True)" in said
+
+
+def test_a_rehearsal_is_an_option(shop):
+    assert shop.run("query", COUNT, "-e", 0.5).exit_code == 0
+    assert "leave --rehearsal out" in shop.run("verify", "--rehearsal").stderr
+
+
+def test_verify_finds_the_ledger_that_hush_toml_names(shop):
+    assert shop.run("query", COUNT, "-e", 0.5).exit_code == 0
+    assert shop.json("verify")["whole"]
+    (shop.folder / "hush.toml").rename(shop.folder / "other.toml")
+    said = refused(shop, "verify")
+    assert "hush verify trips.budget.db" in said
+    assert shop.json("verify", "--config", "other.toml")["whole"]
+
+
+@pytest.mark.parametrize("key", [None, "k" * 70])
+def test_a_key_is_shown_whole_on_a_narrow_terminal(shop, key):
+    more = () if key is None else ("--key", key)
+    assert (
+        shop.run("query", COUNT, "-e", 0.123456, "-d", "1.5e-7", *more).exit_code == 0
+    )
+    whole = shop.json("budget")["charges"][0]["key"]
+    shown = CliRunner().invoke(app, ["budget"], env={"COLUMNS": "80"}).stdout
+    assert "…" not in shown
+    if key is None:
+        assert whole in shown
+    else:
+        assert shown.count("k") >= len(key)
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_flags_are_shown_as_flags(shop):
+    for command in ((), ("verify",), ("query",), ("plot", "error"), ("attack",)):
+        assert "<bool>" not in shop.run(*command, "--help").stdout

@@ -208,7 +208,13 @@ class Dataset(called.Helpful):
         tables: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Answer | Presented:
-        """Release the answer to one SELECT; see `prepare` for its plan first."""
+        """Release the answer to one SELECT at once; `prepare` shows its plan first.
+
+        `keys={"region": [...]}` are the public values of a grouping column, and
+        `bounds={"fare": (0, 80)}` those of a column; CLAMP(fare, 0, 80) says the same
+        in the text. `tables` are public ones to join. The same `key` again returns the
+        same answer and costs nothing.
+        """
         asked = self.prepare(text, keys=keys, bounds=bounds, tables=tables)
         return asked.release(epsilon, delta, key=key)
 

@@ -89,11 +89,11 @@ def hush_scores():
     box = {"bounds": (-1, 1)}
     lines = {"y_bounds": (-1, 1), **box}
     logistic = {
-        "logistic": lambda e: LogisticRegression(e, **box),
-        "Huber SVM": lambda e: HuberSVM(e, **box),
-        "random forest": lambda e: RandomForestClassifier(e, **box),
+        "logistic": lambda e: LogisticRegression(e, classes=(0, 1), **box),
+        "Huber SVM": lambda e: HuberSVM(e, classes=(0, 1), **box),
+        "random forest": lambda e: RandomForestClassifier(e, classes=(0, 1), **box),
         "random forest, δ = 1e-6": lambda e: RandomForestClassifier(
-            e, delta=1e-6, **box
+            e, delta=1e-6, classes=(0, 1), **box
         ),
     }
     linear = {

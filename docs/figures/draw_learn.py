@@ -56,8 +56,8 @@ def logistic(n: int) -> float:
     """N6.2: objective perturbation, its noise around a nearly noiseless answer."""
     x, y = rows(n)
     labels = (y > 0).astype(int)
-    plain = LogisticRegression(EPSILON, bounds=(-1, 1), tail=5.0)
-    quiet = LogisticRegression(900.0, bounds=(-1, 1), tail=5.0)
+    plain = LogisticRegression(EPSILON, bounds=(-1, 1), tail=5.0, classes=(0, 1))
+    quiet = LogisticRegression(900.0, bounds=(-1, 1), tail=5.0, classes=(0, 1))
     truth = np.mean(
         [quiet.plan(n, 1).run((x, labels), source=Seeded(i)) for i in range(8)], axis=0
     )

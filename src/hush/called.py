@@ -51,6 +51,11 @@ DATASET = {
     **_all("assign mutate with_columns", 'Write .select(speed="km / hours").'),
     **_all("merge", 'Write .join(other, on="who").'),
     **_all("query execute", "Write .sql(text, epsilon=...)."),
+    **_all("dtypes schema info", "Its columns are data.columns; values are not shown."),
+    **_all("describe", _AGG.format("mean")),
+    **_all(
+        "value_counts", 'Write .group_by("region", keys=[...]).agg(n=hush.count()).'
+    ),
     **_all("head tail show collect shape to_pandas df", _ROWS),
 }
 QUERY = _all(

@@ -34,20 +34,20 @@ _LINE: dict[str, Any] = {"norm": 1.0, "fit_intercept": False}
 MODELS: dict[str, Any] = {
     "logistic, ball": (
         ("LogisticRegression", "ObjectivePerturbation"),
-        lambda e: learn.LogisticRegression(e, **_LINE),
+        lambda e: learn.LogisticRegression(e, classes=(0, 1), **_LINE),
         0.25,
     ),
     "logistic, box": (
         ("LogisticRegression",),
-        lambda e: learn.LogisticRegression(e, **_BOX),
+        lambda e: learn.LogisticRegression(e, classes=(0, 1), **_BOX),
         0.1,
     ),
     "logistic, gaussian": (
         ("LogisticRegression",),
-        lambda e: learn.LogisticRegression(e, delta=1e-5, **_LINE),
+        lambda e: learn.LogisticRegression(e, delta=1e-5, classes=(0, 1), **_LINE),
         0.1,
     ),
-    "svm": (("HuberSVM",), lambda e: learn.HuberSVM(e, **_BOX), 0.1),
+    "svm": (("HuberSVM",), lambda e: learn.HuberSVM(e, classes=(0, 1), **_BOX), 0.1),
     "log-cosh": (
         ("LinearRegression",),
         lambda e: learn.LinearRegression(e, **_TARGET),
@@ -71,7 +71,7 @@ MODELS: dict[str, Any] = {
     "logistic gradient": (
         ("LogisticRegression", "KNormGradient"),
         lambda e: learn.LogisticRegression(
-            e, method="kng", fit_intercept=False, **_BOX
+            e, method="kng", fit_intercept=False, classes=(0, 1), **_BOX
         ),
         0.1,
     ),
@@ -97,12 +97,14 @@ MODELS: dict[str, Any] = {
     ),
     "bayes": (
         ("GaussianNB", "ClassMoments", "GroupSums"),
-        lambda e: learn.GaussianNB(e, **_BOX),
+        lambda e: learn.GaussianNB(e, classes=(0, 1), **_BOX),
         0.1,
     ),
     "forest": (
         ("RandomForestClassifier", "LeafCounts"),
-        lambda e: learn.RandomForestClassifier(e, n_estimators=1, max_depth=1, **_BOX),
+        lambda e: learn.RandomForestClassifier(
+            e, n_estimators=1, max_depth=1, classes=(0, 1), **_BOX
+        ),
         0.1,
     ),
     "components": (

@@ -35,11 +35,15 @@ def mean(x, y):
 
 TREE = {"bounds": (-1, 1), "n_estimators": 2, "max_depth": 1}
 MODELS = {
-    "logistic, ball": LogisticRegression(1.0, norm=1.0),
-    "logistic, long rows": LogisticRegression(1.0, norm=100.0, fit_intercept=False),
-    "logistic, box": LogisticRegression(1.0, bounds=(-1, 1)),
-    "logistic, gaussian": LogisticRegression(1.0, bounds=(-1, 1), delta=1e-5),
-    "svm": HuberSVM(1.0, bounds=(-1, 1)),
+    "logistic, ball": LogisticRegression(1.0, norm=1.0, classes=(0, 1)),
+    "logistic, long rows": LogisticRegression(
+        1.0, norm=100.0, fit_intercept=False, classes=(0, 1)
+    ),
+    "logistic, box": LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1)),
+    "logistic, gaussian": LogisticRegression(
+        1.0, bounds=(-1, 1), delta=1e-5, classes=(0, 1)
+    ),
+    "svm": HuberSVM(1.0, bounds=(-1, 1), classes=(0, 1)),
     "log-cosh": LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
     "poisson": PoissonRegression(1.0, bounds=(-1, 1), top=3),
     "moments": LinearRegression(
@@ -51,17 +55,19 @@ MODELS = {
     "least squares exponential": LinearRegression(
         1.0, bounds=(-1, 1), y_bounds=(0, 1), method="exponential"
     ),
-    "logistic gradient": LogisticRegression(1.0, bounds=(-1, 1), method="kng"),
+    "logistic gradient": LogisticRegression(
+        1.0, bounds=(-1, 1), method="kng", classes=(0, 1)
+    ),
     "logistic exponential": LogisticRegression(
-        1.0, bounds=(-1, 1), method="exponential"
+        1.0, bounds=(-1, 1), method="exponential", classes=(0, 1)
     ),
     "quantile": QuantileRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
     "one against the rest": LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1, 2)),
     "subset": SelectModel(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
-    "bayes": GaussianNB(1.0, bounds=(-1, 1)),
-    "bayes, gaussian": GaussianNB(1.0, bounds=(-1, 1), delta=1e-5),
-    "forest": RandomForestClassifier(1.0, **TREE),
-    "forest, gaussian": RandomForestClassifier(1.0, delta=1e-5, **TREE),
+    "bayes": GaussianNB(1.0, bounds=(-1, 1), classes=(0, 1)),
+    "bayes, gaussian": GaussianNB(1.0, bounds=(-1, 1), delta=1e-5, classes=(0, 1)),
+    "forest": RandomForestClassifier(1.0, classes=(0, 1), **TREE),
+    "forest, gaussian": RandomForestClassifier(1.0, delta=1e-5, classes=(0, 1), **TREE),
     "components, ball": PCA(1.0, norm=1.0),
     "components, box": PCA(1.0, bounds=(-1, 1)),
     "clusters": KMeans(2, epsilon=1.0, bounds=(-1, 1), max_iter=2),
@@ -140,7 +146,9 @@ def test_samplers_with_a_tenth_of_their_noise_are_convicted(name):
 
 
 def test_a_learner_with_a_tenth_of_its_noise_is_convicted():
-    mechanism = LogisticRegression(1.0, norm=1.0, fit_intercept=False).plan(6, 1)
+    mechanism = LogisticRegression(
+        1.0, norm=1.0, fit_intercept=False, classes=(0, 1)
+    ).plan(6, 1)
     scale = mechanism.perturbation.scale / 10
     weak = replace(mechanism, perturbation=KNormNoise(scale))
     data, neighbor = pair()

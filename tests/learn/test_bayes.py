@@ -132,13 +132,15 @@ def test_a_ledger_pays_once():
 
 
 def test_data_of_another_shape_and_parts_that_do_not_fit_are_refused():
-    mechanism = GaussianNB(1.0, bounds=(-1, 1)).plan(3, 2)
+    mechanism = GaussianNB(1.0, bounds=(-1, 1), classes=(0, 1)).plan(3, 2)
     with pytest.raises(InvalidArgument, match="data must be 3 rows of 2 columns"):
         mechanism.run((np.zeros((4, 2)), [0] * 4))
-    other = GaussianNB(1.0, bounds=(-1, 1)).plan(3, 1)
+    other = GaussianNB(1.0, bounds=(-1, 1), classes=(0, 1)).plan(3, 1)
     with pytest.raises(InvalidArgument, match="sums must have"):
         ClassMoments(mechanism.rows, mechanism.targets, 3, other.sums)
     for columns in ([[1.0]], [[1.0, 2, 3]]):
-        model = GaussianNB(1.0, bounds=(-1, 1)).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+        model = GaussianNB(1.0, bounds=(-1, 1), classes=(0, 1)).fit(
+            np.zeros((4, 2)), [0, 1, 0, 1]
+        )
         with pytest.raises(InvalidArgument, match="expecting 2 features"):
             model.predict(columns)

@@ -21,15 +21,15 @@ from hush.noise import Seeded
 
 LINES = {"bounds": (-50, 50), "y_bounds": (-50, 50)}
 MODELS = {
-    "logistic": LogisticRegression(10.0, bounds=(-50, 50)),
-    "svm": HuberSVM(10.0, bounds=(-50, 50)),
+    "logistic": LogisticRegression(10.0, bounds=(-50, 50), classes=(0, 1)),
+    "svm": HuberSVM(10.0, bounds=(-50, 50), classes=(0, 1)),
     "linear": LinearRegression(10.0, **LINES),
     "statistics": LinearRegression(10.0, **LINES, method="statistics"),
     "kng": LinearRegression(10.0, **LINES, method="kng"),
     "poisson": PoissonRegression(10.0, bounds=(-50, 50), top=50),
     "select": SelectModel(10.0, **LINES),
-    "bayes": GaussianNB(10.0, bounds=(-50, 50)),
-    "forest": RandomForestClassifier(10.0, bounds=(-50, 50)),
+    "bayes": GaussianNB(10.0, bounds=(-50, 50), classes=(0, 1)),
+    "forest": RandomForestClassifier(10.0, bounds=(-50, 50), classes=(0, 1)),
     "components": PCA(10.0, bounds=(-50, 50)),
     "clusters": KMeans(2, epsilon=10.0, bounds=(-50, 50)),
 }

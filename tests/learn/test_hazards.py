@@ -27,11 +27,13 @@ from hush.noise import Seeded
 BOX = {"bounds": (-1, 1)}
 LINES = {"bounds": (-1, 1), "y_bounds": (0, 1)}
 MODELS = {
-    "logistic": LogisticRegression(1.0, **BOX),
+    "logistic": LogisticRegression(1.0, classes=(0, 1), **BOX),
     "three classes": LogisticRegression(3.0, **BOX, classes=(0, 1, 2)),
-    "logistic kng": LogisticRegression(1.0, **BOX, method="kng"),
-    "logistic exponential": LogisticRegression(1.0, **BOX, method="exponential"),
-    "svm": HuberSVM(1.0, **BOX),
+    "logistic kng": LogisticRegression(1.0, classes=(0, 1), **BOX, method="kng"),
+    "logistic exponential": LogisticRegression(
+        1.0, classes=(0, 1), **BOX, method="exponential"
+    ),
+    "svm": HuberSVM(1.0, classes=(0, 1), **BOX),
     "linear": LinearRegression(1.0, **LINES),
     "statistics": LinearRegression(1.0, **LINES, method="statistics"),
     "kng": LinearRegression(1.0, **LINES, method="kng"),
@@ -39,8 +41,8 @@ MODELS = {
     "poisson": PoissonRegression(1.0, **BOX, top=2),
     "quantile": QuantileRegression(1.0, **LINES),
     "select": SelectModel(1.0, **LINES),
-    "bayes": GaussianNB(1.0, **BOX),
-    "forest": RandomForestClassifier(1.0, **BOX),
+    "bayes": GaussianNB(1.0, classes=(0, 1), **BOX),
+    "forest": RandomForestClassifier(1.0, classes=(0, 1), **BOX),
     "components": PCA(1.0, **BOX),
     "clusters": KMeans(2, epsilon=1.0, **BOX),
     "blocks": SubsampleAggregate(lambda _, y: y.mean(), bounds=(0, 1), blocks=5),
@@ -110,6 +112,12 @@ def test_v6_bounds_that_are_missing_or_infinite_are_refused(name):
     for bounds in (None, (0, math.inf), (math.nan, 1), (1, 0)):
         with pytest.raises(InvalidArgument, match="bounds"):
             clone(MODELS[name]).set_params(bounds=bounds).plan(40, 2)
+
+
+@pytest.mark.parametrize("name", ["bayes", "forest", "clusters", "components", "svm"])
+def test_v6_missing_bounds_are_called_public(name):
+    with pytest.raises(InvalidArgument, match="public: never take them from the data"):
+        clone(MODELS[name]).set_params(bounds=None).plan(40, 2)
 
 
 @every

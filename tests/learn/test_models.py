@@ -18,9 +18,9 @@ from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
 
 MODELS = [
-    LogisticRegression(1.0, bounds=(-1, 1)),
-    LogisticRegression(1.0, norm=1.5, delta=1e-6),
-    HuberSVM(1.0, bounds=(-1, 1)),
+    LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1)),
+    LogisticRegression(1.0, norm=1.5, delta=1e-6, classes=(0, 1)),
+    HuberSVM(1.0, bounds=(-1, 1), classes=(0, 1)),
     LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
     PoissonRegression(1.0, bounds=(-1, 1), top=1),
     LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1), method="statistics"),
@@ -123,16 +123,20 @@ def test_one_bad_row_moves_the_answer_as_little_as_any_row():
     for bad in (np.nan, np.inf, -np.inf):
         worse = x.copy()
         worse[7, 1] = bad
-        one = LogisticRegression(1.0, bounds=(-1, 1)).fit(x, y, source=Seeded(4))
-        two = LogisticRegression(1.0, bounds=(-1, 1)).fit(worse, y, source=Seeded(4))
+        one = LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1)).fit(
+            x, y, source=Seeded(4)
+        )
+        two = LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1)).fit(
+            worse, y, source=Seeded(4)
+        )
         assert np.abs(one.theta_ - two.theta_).max() < 0.2
 
 
 def test_an_unfitted_model_says_so():
     with pytest.raises(NotFittedError):
-        LogisticRegression(bounds=(-1, 1)).predict(np.zeros((2, 2)))
+        LogisticRegression(bounds=(-1, 1), classes=(0, 1)).predict(np.zeros((2, 2)))
     with pytest.raises(InvalidArgument, match="'objective'"):
-        LogisticRegression(bounds=(-1, 1), method="sgd").plan(10, 2)
+        LogisticRegression(bounds=(-1, 1), method="sgd", classes=(0, 1)).plan(10, 2)
 
 
 def test_poisson_regression_finds_rates():

@@ -38,7 +38,7 @@ def test_n6_2_noise_and_bias_both_fall_as_one_over_n():
     sizes, noise, bias = [1000, 4000, 16_000], [], []
     for n in sizes:
         x, y = data(n)
-        mechanism = LogisticRegression(1.0, bounds=(-1, 1)).plan(n, 2)
+        mechanism = LogisticRegression(1.0, bounds=(-1, 1), classes=(0, 1)).plan(n, 2)
         kept = minimum(mechanism, x, y, mechanism.penalty)
         bias.append(np.linalg.norm(kept - minimum(mechanism, x, y, 1e-6)))
         runs = [mechanism.run((x, y), source=Seeded(i)) for i in range(24)]
@@ -53,7 +53,9 @@ def test_n6_2_noise_and_bias_both_fall_as_one_over_n():
 def test_the_error_bound_holds_for_all_data(delta):
     # Zero rows are the worst data: the bound is then nearly attained. 300 runs miss a
     # 90 % bound more than 66 times with chance below 1e-9.
-    model = LogisticRegression(1.0, norm=1.0, fit_intercept=False, delta=delta)
+    model = LogisticRegression(
+        1.0, norm=1.0, fit_intercept=False, delta=delta, classes=(0, 1)
+    )
     mechanism = model.plan(4, 2)
     zero = (np.zeros((4, 2)), [0, 1, 0, 1])
     runs = np.array([mechanism.run(zero, source=Seeded(i)) for i in range(300)])

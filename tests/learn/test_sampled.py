@@ -199,15 +199,17 @@ def test_what_cannot_be_sampled_is_refused():
     x = np.zeros((10, 3))
     for method in ("kng", "exponential"):
         with pytest.raises(InvalidArgument, match="needs bounds"):
-            LogisticRegression(norm=1.0, method=method).plan(10, 1)
+            LogisticRegression(norm=1.0, method=method, classes=(0, 1)).plan(10, 1)
         with pytest.raises(InvalidArgument, match="delta must be 0"):
-            LogisticRegression(bounds=(0, 1), delta=1e-6, method=method).plan(10, 1)
+            LogisticRegression(
+                bounds=(0, 1), delta=1e-6, method=method, classes=(0, 1)
+            ).plan(10, 1)
         with pytest.raises(InvalidArgument, match="two classes"):
             LogisticRegression(bounds=(0, 1), classes=(0, 1, 2), method=method).plan(
                 10, 1
             )
     with pytest.raises(InvalidArgument, match="at most 3 coefficients"):
-        LogisticRegression(bounds=(0, 1), method="kng").fit(x, x[:, 0])
+        LogisticRegression(bounds=(0, 1), method="kng", classes=(0, 1)).fit(x, x[:, 0])
     with pytest.raises(InvalidArgument, match="norm must be"):
         planned("gradient", "square", norm=3)
 

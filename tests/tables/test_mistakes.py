@@ -34,7 +34,7 @@ def test_a_text_where_a_number_is_needed_shows_the_types_to_give(tmp_path):
 @pytest.mark.parametrize("asked", ["AVG(fair)", "SUM(fare + fair)", "MEDIAN(fair)"])
 def test_sql_names_a_missing_column_before_it_asks_for_bounds(asked):
     data = hush.open(TRIPS, unit="who", rows=1, budget=hush.Budget(epsilon=1))
-    with pytest.raises(Unsupported, match="no column 'fair'; the columns are fare"):
+    with pytest.raises(Unsupported, match="no column 'fair'; did you mean 'fare'"):
         data.sql(f"SELECT {asked} FROM data", epsilon=0.5)
     assert str(data.budget).startswith("dataset 'data': epsilon 1 left")
 
@@ -187,3 +187,68 @@ def test_an_aggregate_without_a_name_says_how_to_name_it():
     for asked in (data, data.group_by("fare", keys=[8.0])):
         with pytest.raises(InvalidArgument, match=r"as in \.agg\(n=hush\.count\(\)\)"):
             asked.agg(hush.count())
+
+
+WARDS = {
+    "who": [1, 2, 3, 4],
+    "ward": ["North", "South", "North", "South"],
+    "smoker": ["yes", "no", "no", "no"],
+    "day": [datetime.date(2024, 1, 1)] * 4,
+}
+
+
+def wards():
+    return hush.open(WARDS, unit="who", rows=1, budget=hush.Budget(epsilon=1e6))
+
+
+def test_keys_of_several_columns_are_crossed_or_tuples_never_lists():
+    # Lists were taken for keys: (North, South) of ward and smoker, charged and empty.
+    lists = {"ward": ["North", "South"], "smoker": ["yes", "no"]}
+    asked = wards().group_by(["ward", "smoker"], keys=lists).agg(n=hush.count())
+    answer = asked.release(epsilon=1e5)
+    assert answer["ward"] == ["North", "North", "South", "South"]
+    assert answer["smoker"] == ["yes", "no", "yes", "no"]
+    assert abs(answer["n"] - [1, 1, 0, 2]).max() < 0.1
+    with pytest.raises(InvalidArgument, match=r"keys=\{'ward': \[...\], 'smoker'"):
+        wards().group_by("ward", "smoker", keys=list(lists.values()))
+    for wrong in ({"ward": ["North"]}, {**lists, "age": [1]}, {**lists, "ward": "x"}):
+        with pytest.raises(InvalidArgument, match="values of ward, smoker"):
+            wards().group_by("ward", "smoker", keys=wrong)
+
+
+@pytest.mark.parametrize(
+    ("ask", "way"),
+    [
+        (lambda d: d.group_by("month(day)", keys=[1]), r"\.select\(part='month"),
+        (lambda d: d.where('ward = "North"'), "single ones: 'North'"),
+        (lambda d: d.where("wards = 'North'"), "did you mean 'ward'"),
+        (lambda d: d.where("ward > 60"), r"types=\{'ward': 'number'\}"),
+        (lambda d: d.agg(n=hush.count("ward")), "count takes no column; got 'ward'"),
+    ],
+)
+def test_what_was_nearly_right_shows_the_way(ask, way):
+    with pytest.raises((InvalidArgument, Unsupported), match=way):
+        ask(wards())
+
+
+def test_columns_are_public():
+    assert wards().columns == ("who", "ward", "smoker", "day")
+
+
+def test_what_is_printed_says_what_intervals_leave_out():
+    asked = wards().group_by("ward", keys=["North"]).agg(n=hush.count())
+    shown = str(asked.release(epsilon=1))
+    assert shown.endswith(
+        "(95% intervals of the noise; what bounds and rows= cut off is not in)"
+    )
+    budget = hush.Budget(epsilon=1, delta=1e-6)
+    data = hush.open(WARDS, unit="who", rows=1, budget=budget)
+    named = data.group_by("ward", keys="private").agg(n=hush.count())
+    assert "A private key needs enough people" in str(named.release(0.1, 1e-9))
+
+
+def test_a_million_is_written_out():
+    from hush.tables.shown import _cell
+
+    assert _cell(1_000_000.4) == "1,000,000"
+    assert _cell(1234.5) == "1,234.5"

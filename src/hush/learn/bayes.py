@@ -134,7 +134,7 @@ class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
     `bounds=(lower, upper)` of the columns and `classes` are public. Counts, means and
     variances of all classes are one release, whose noise does not grow with the number
     of classes. Rows outside the bounds are clipped; those with a NaN, an infinity or an
-    unknown class are in no class. Where noise hides a class, its law is drawn to that
+    other label are in no class. Where noise hides a class, its law is drawn to that
     of all rows; `priors` are public shares of the classes instead of noisy ones.
 
     Guarantee: `fit` is `curve_`-private for one row replaced: ε-DP, or (ε, δ) with
@@ -143,7 +143,8 @@ class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
     Example:
         >>> import numpy as np
         >>> x = np.linspace(-1, 1, 2000)[:, None]
-        >>> model = GaussianNB(epsilon=1.0, bounds=(-1, 1)).fit(x, x[:, 0] > 0)
+        >>> model = GaussianNB(epsilon=1.0, bounds=(-1, 1), classes=(0, 1))
+        >>> model = model.fit(x, x[:, 0] > 0)
         >>> bool(model.score(x, x[:, 0] > 0) > 0.9), model.curve_.epsilon_at(0) <= 1
         (True, True)
 
@@ -156,7 +157,7 @@ class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
         *,
         delta: float = 0.0,
         bounds: Any = None,
-        classes: tuple[Any, ...] = (0, 1),
+        classes: Any = None,
         priors: tuple[float, ...] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -167,7 +168,7 @@ class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
 
     def plan(self, size: int, columns: int) -> ClassMoments:
         """Return the mechanism for data of a public shape; no data is needed."""
-        targets = Classes(tuple(self.classes))
+        targets = Classes.of(self.classes)
         if self.priors is not None:
             shares = [checks.real("priors", p, above=0) for p in self.priors]
             if len(shares) != len(targets.names) or abs(sum(shares) - 1) > 1e-6:

@@ -23,7 +23,7 @@ from hush.learn.versus import OneVersusRest
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     """Public classes, a bounded row, and a convex loss of y·(x·θ)."""
 
-    classes: tuple[Any, ...]
+    classes: Any
 
     @abstractmethod
     def _loss(self, size: int, columns: int) -> Loss:
@@ -31,8 +31,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     def plan(self, size: int, columns: int) -> Any:
         """Return the mechanism for data of a public shape; no data is needed."""
-        loss, rows = self._loss(size, columns), self._rows(columns)
-        targets = Classes(tuple(self.classes))
+        targets, rows = Classes.of(self.classes), self._rows(columns)
+        loss = self._loss(size, columns)
         if len(targets.names) == 2:
             return self._objective(loss, rows, targets, size, columns)
         return OneVersusRest.plan(
@@ -70,8 +70,9 @@ class LogisticRegression(LinearClassifier):
     """Logistic regression with public bounds and classes, and the scikit-learn API.
 
     State either `norm`, a bound on the ℓ2 norm of a row, or `bounds=(lower, upper)` of
-    the columns, which are then centred and get ℓ∞ noise. Longer rows are shortened;
-    rows with a NaN, an infinity or an unknown class count as zero rows.
+    the columns, which are then centred and get ℓ∞ noise. `classes` lists the labels.
+    Longer rows are shortened; rows with a NaN, an infinity or another label count as
+    zero rows, without a word.
 
     `method="objective"` is objective perturbation, certified: its solver's tolerance is
     hidden by noise. The intercept is penalised as well, and the loss is a straight line
@@ -87,7 +88,8 @@ class LogisticRegression(LinearClassifier):
     Example:
         >>> import numpy as np
         >>> x = np.linspace(-1, 1, 2000)[:, None]
-        >>> model = LogisticRegression(epsilon=1.0, bounds=(-1, 1)).fit(x, x[:, 0] > 0)
+        >>> model = LogisticRegression(epsilon=1.0, bounds=(-1, 1), classes=(0, 1))
+        >>> model = model.fit(x, x[:, 0] > 0)
         >>> bool(model.score(x, x[:, 0] > 0) > 0.9), model.curve_.epsilon_at(0) <= 1
         (True, True)
 
@@ -102,7 +104,7 @@ class LogisticRegression(LinearClassifier):
         delta: float = 0.0,
         norm: float | None = None,
         bounds: Any = None,
-        classes: tuple[Any, ...] = (0, 1),
+        classes: Any = None,
         method: str = "objective",
         tail: float | None = None,
         radius: float = 4.0,
@@ -132,7 +134,7 @@ class LogisticRegression(LinearClassifier):
                 "method must be 'objective', 'kng' or 'exponential'; got "
                 f"{self.method!r}."
             )
-        rows, targets = self._box(columns, self.method), Classes(tuple(self.classes))
+        rows, targets = self._box(columns, self.method), Classes.of(self.classes)
         self._no_delta(self.method)
         if len(targets.names) != 2:
             raise InvalidArgument(
@@ -177,7 +179,8 @@ class HuberSVM(LinearClassifier):
     Example:
         >>> import numpy as np
         >>> x = np.linspace(-1, 1, 2000)[:, None]
-        >>> model = HuberSVM(epsilon=1.0, bounds=(-1, 1)).fit(x, x[:, 0] > 0)
+        >>> model = HuberSVM(epsilon=1.0, bounds=(-1, 1), classes=(0, 1))
+        >>> model = model.fit(x, x[:, 0] > 0)
         >>> bool(model.score(x, x[:, 0] > 0) > 0.9)
         True
 
@@ -191,7 +194,7 @@ class HuberSVM(LinearClassifier):
         delta: float = 0.0,
         norm: float | None = None,
         bounds: Any = None,
-        classes: tuple[Any, ...] = (0, 1),
+        classes: Any = None,
         width: float = 0.5,
         fit_intercept: bool = True,
         penalty: float = 0.0,

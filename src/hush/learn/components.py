@@ -8,9 +8,8 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hush import checks
-from hush.errors import InvalidArgument
 from hush.learn.model import Floats, Unlabelled
-from hush.learn.rows import Ball, Box, numbers
+from hush.learn.rows import Ball, Box, either, numbers
 from hush.learn.scatter import Scatter
 
 _WIDEST = 1e150  # squares of half-widths must be floats
@@ -70,11 +69,7 @@ class PCA(Named, TransformerMixin, Unlabelled):  # type: ignore[misc]
         )
 
     def _rows(self, columns: int) -> Ball | Box:
-        if (self.norm is None) == (self.bounds is None):
-            raise InvalidArgument(
-                "give either norm, a bound on the ℓ2 norm of a row, or bounds=(lower, "
-                "upper) of the columns. Both are public: never take them from the data."
-            )
+        either(self.norm, self.bounds)
         if self.bounds is None:
             checks.real("norm", self.norm, above=0, at_most=_WIDEST)
             return Ball(self.norm, intercept=False)  # type: ignore[arg-type]

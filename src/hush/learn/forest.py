@@ -65,7 +65,7 @@ class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     the bounds alone; data are counted by leaf and class, once, in all trees. A row gets
     the odds of its leaves, multiplied, tempered by the root of the number of trees, and
     shrunk where noise hides a leaf. Rows outside the bounds are clipped; those with a
-    NaN, an infinity or an unknown class are not counted. `n_estimators` and `max_depth`
+    NaN, an infinity or another label are not counted. `n_estimators` and `max_depth`
     follow by default from the number of rows, ε and δ.
 
     Guarantee: `fit` is `curve_`-private for one row replaced: ε-DP, or (ε, δ) with
@@ -75,7 +75,8 @@ class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         >>> import numpy as np
         >>> x = np.sin(np.outer(np.arange(5000), [1, 2]))
         >>> y = x[:, 0] * x[:, 1] > 0
-        >>> model = RandomForestClassifier(epsilon=1.0, bounds=(-1, 1)).fit(x, y)
+        >>> model = RandomForestClassifier(1.0, bounds=(-1, 1), classes=(0, 1))
+        >>> model = model.fit(x, y)
         >>> bool(model.score(x, y) > 0.7), model.curve_.epsilon_at(0) <= 1
         (True, True)
 
@@ -88,7 +89,7 @@ class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         *,
         delta: float = 0.0,
         bounds: Any = None,
-        classes: tuple[Any, ...] = (0, 1),
+        classes: Any = None,
         n_estimators: int | None = None,
         max_depth: int | None = None,
     ) -> None:
@@ -105,7 +106,7 @@ class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
             self.epsilon,
             delta=self.delta,
             rows=Box.of(self.bounds, columns, intercept=True),
-            targets=Classes(tuple(self.classes)),
+            targets=Classes.of(self.classes),
             size=size,
             trees=self.n_estimators,
             depth=self.max_depth,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from hush.errors import InvalidArgument
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
-from hush.learn.rows import Ball, Box, Rows, shape
+from hush.learn.rows import Ball, Box, Rows, either, shape
 from hush.learn.targets import Targets
 from hush.noise import SECURE, Source
 
@@ -156,11 +156,7 @@ class LinearModel(Model):
 
     def _rows(self, columns: int) -> Rows:
         """Return the public rule for rows: a ball by `norm`, or a box by `bounds`."""
-        if (self.norm is None) == (self.bounds is None):
-            raise InvalidArgument(
-                "give either norm, a bound on the ℓ2 norm of a row, or bounds=(lower, "
-                "upper) of the columns. Both are public: never take them from the data."
-            )
+        either(self.norm, self.bounds)
         if self.bounds is None:
             return Ball(self.norm, bool(self.fit_intercept))  # type: ignore[arg-type]
         return Box.of(self.bounds, columns, intercept=bool(self.fit_intercept))

@@ -45,6 +45,20 @@ def shape(features: Any) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
+def kind(given: Any) -> str:
+    """Return what an argument is, not what it holds: it may be the data by mistake."""
+    return "None" if given is None else f"a {type(given).__name__}"
+
+
+def either(norm: Any, bounds: Any) -> None:
+    """Refuse a model of rows that has no bound, or two."""
+    if (norm is None) == (bounds is None):
+        raise InvalidArgument(
+            "give either norm, a bound on the ℓ2 norm of a row, or bounds=(lower, "
+            "upper) of the columns. Both are public: never take them from the data."
+        )
+
+
 def numbers(values: Any) -> Floats:
     """Return values as new floats; what is no number becomes NaN.
 
@@ -206,7 +220,8 @@ class Box(Rows):
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
             raise InvalidArgument(
                 "bounds must be a pair (lower, upper) of numbers or of lists with one "
-                f"number per column; got a {type(bounds).__name__}."
+                "number per column. They are public: never take them from the data. "
+                f"Got {kind(bounds)}."
             )
         ends = []
         for name, end in zip(("bounds[0]", "bounds[1]"), bounds, strict=True):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.learn.rows import Box, numbers
+from hush.learn.rows import Box, kind, numbers
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +44,23 @@ class Classes(Targets):
                 f"data; got {given!r}."
             )
         checks.whole("positive", self.positive, at_least=0, at_most=len(given) - 1)
+
+    @classmethod
+    def of(cls, classes: Any) -> "Classes":
+        """Return the classes that a model was given: there is no default.
+
+        A label that is no class is passed over in silence, as a warning would tell that
+        somebody has it. So classes that nobody chose would lose rows without a word.
+        """
+        # A text or a set has no order of labels that two runs would agree on.
+        listed = isinstance(classes, (tuple, list, range))
+        if not listed and getattr(classes, "ndim", 0) != 1:
+            raise InvalidArgument(
+                "classes must list the labels, which are public: classes=(0, 1) or "
+                "classes=('no', 'yes'). Never take them from the data; a row with "
+                f"another label is not counted. Got {kind(classes)}."
+            )
+        return cls(tuple(classes))
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return -1 and 1; a label that is no class leaves its row without target."""

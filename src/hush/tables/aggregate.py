@@ -230,13 +230,19 @@ def ratio(
     )
 
 
-def count() -> Count:
+def count(*columns: str) -> Count:
     """Count rows.
 
     Example:
         >>> count()
         Count()
     """
+    if columns:
+        raise InvalidArgument(
+            f"count takes no column; got {', '.join(map(repr, columns))}. It counts "
+            "rows: for those that have a value, ask .where('... IS NOT NULL') first; "
+            "for different values, hush.count_distinct."
+        )
     return Count()
 
 

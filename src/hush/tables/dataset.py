@@ -58,6 +58,11 @@ class Dataset(called.Helpful):
         return self.ledger.remaining()
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, which are public."""
+        return tuple(self.table.columns)
+
+    @property
     def _near(self) -> Mapping[str, str]:
         return {name: called.COLUMN for name in self.table.columns} | called.DATASET
 
@@ -138,14 +143,17 @@ class Dataset(called.Helpful):
         step = f"{how} join {join.named(other)} on {', '.join(columns)}"
         return self._then(step, table, version=self.version + more, rows=bound)
 
-    def group_by(self, *columns: str, keys: Any = None, most: int = _KEYS) -> "Grouped":
+    def group_by(self, *columns: Any, keys: Any = None, most: int = _KEYS) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
 
-        Every key appears in the answer, whether or not anybody is in it, in the order
-        given; rows of other groups are left out. With `keys="private"` they are found
-        in the data: a key needs enough people, and one person counts in at most `most`
-        of them.
+        For several columns, `keys={"ward": [...], "age": [...]}` takes every value of
+        one with every value of the others. Every key appears in the answer, whether or
+        not anybody is in it, in the order given; rows of other groups are left out.
+        With `keys="private"` they are found in the data: a key needs enough people, and
+        one person counts in at most `most` of them.
         """
+        if len(columns) == 1 and not isinstance(columns[0], str):
+            columns = tuple(columns[0])
         if not columns:
             raise InvalidArgument("group_by needs at least one column.")
         if keys is None:
@@ -154,7 +162,7 @@ class Dataset(called.Helpful):
                 f'{", ".join(columns)}, or keys="private" to find them in the data.'
             )
         for name in columns:
-            expression.column(self.table, name)
+            self._groups(name)
         told = replace(self, table=told_apart(self.table, columns))
         if not isinstance(keys, str):
             known = fitting(self.table, columns, keys)
@@ -167,6 +175,14 @@ class Dataset(called.Helpful):
         cap = min(cap, self.groups or cap)
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
         return Grouped(told, found)
+
+    def _groups(self, name: str) -> None:
+        if name not in self.table.columns and "(" in name:
+            raise Unsupported(
+                f"group_by takes columns; {name!r} is an expression. Name it first: "
+                f".select(part={name!r}).group_by('part', ...)."
+            )
+        expression.column(self.table, name)
 
     @overload
     def agg(self, **aggregates: Aggregate) -> Query: ...
@@ -192,7 +208,13 @@ class Dataset(called.Helpful):
         tables: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Answer | Presented:
-        """Release the answer to one SELECT; see `prepare` for its plan first."""
+        """Release the answer to one SELECT at once; `prepare` shows its plan first.
+
+        `keys={"region": [...]}` are the public values of a grouping column, and
+        `bounds={"fare": (0, 80)}` those of a column; CLAMP(fare, 0, 80) says the same
+        in the text. `tables` are public ones to join. The same `key` again returns the
+        same answer and costs nothing.
+        """
         asked = self.prepare(text, keys=keys, bounds=bounds, tables=tables)
         return asked.release(epsilon, delta, key=key)
 

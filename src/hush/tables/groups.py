@@ -123,7 +123,9 @@ def public(by: tuple[str, ...], keys: Any) -> PublicGroups:
     if not listed or len(listed) > _MOST_KEYS or len(set(listed)) != len(listed):
         raise InvalidArgument("keys must be 1 to 2^20 different values.")
     if any(len(key) != len(by) for key in listed):
-        raise InvalidArgument(f"each key must have {len(by)} values.")
+        raise InvalidArgument(
+            f"each key must have {len(by)} values, one of each of {', '.join(by)}."
+        )
     return PublicGroups(by, listed)
 
 

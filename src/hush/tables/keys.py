@@ -5,8 +5,9 @@ and not on others. So keys of another kind are refused before anything is read.
 """
 
 import datetime
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -16,17 +17,42 @@ from hush.errors import InvalidArgument
 from hush.tables.typed import Kind, column
 
 
-def fitting(table: ir.Table, columns: tuple[str, ...], keys: Iterable[Any]) -> Any:
+def fitting(table: ir.Table, columns: tuple[str, ...], keys: Any) -> Any:
     """Return the keys with dates read from texts, or refuse one that cannot match."""
+    listed = _crossed(columns, keys) if isinstance(keys, Mapping) else list(keys)
     if len(columns) == 1:
-        return [_fitting(table, columns[0], key) for key in keys]
-    listed = [tuple(key) for key in keys]
+        return [_fitting(table, columns[0], key) for key in listed]
+    if not all(isinstance(key, tuple) for key in listed):
+        raise InvalidArgument(_several(columns))
     return [
         tuple(_fitting(table, n, v) for n, v in zip(columns, key, strict=True))
         if len(key) == len(columns)
         else key
         for key in listed
     ]
+
+
+def _crossed(columns: tuple[str, ...], keys: Mapping[str, Any]) -> list[Any]:
+    """Return every value of one column with every value of the others."""
+    if set(keys) != set(columns) or any(isinstance(keys[n], str) for n in columns):
+        raise InvalidArgument(
+            f"keys must list the values of {', '.join(columns)}, each in a list of its "
+            f"own; got lists of {', '.join(map(str, keys))}."
+        )
+    if len(columns) == 1:
+        return list(keys[columns[0]])
+    return list(itertools.product(*(keys[name] for name in columns)))
+
+
+def _several(columns: tuple[str, ...]) -> str:
+    """Say how keys of several columns are written."""
+    one = ", ".join(f"a {name}" for name in columns)
+    lists = ", ".join(f"{name!r}: [...]" for name in columns)
+    return (
+        f"keys of several columns must be tuples, keys=[({one}), ...], or a list for "
+        f"each column, keys={{{lists}}}: every value of one with every value of the "
+        "others."
+    )
 
 
 def _fitting(table: ir.Table, name: str, key: Any) -> Any:

@@ -38,9 +38,18 @@ def _pair(table: ir.Table, left: sql.Expression, right: sql.Expression) -> Any:
     if first.kind is not second.kind:
         raise Unsupported(
             f"cannot compare a {first.kind} with a {second.kind}: "
-            f"{left.sql()!r} and {right.sql()!r}."
+            f"{left.sql()!r} and {right.sql()!r}.{_typed(first, left, second)}"
+            f"{_typed(second, right, first)}"
         )
     return first.value, second.value
+
+
+def _typed(found: Typed, node: sql.Expression, other: Typed) -> str:
+    """Return how a column of texts becomes what it is compared with."""
+    text = found.kind is Kind.TEXT and isinstance(node, sql.Column)
+    if not text or other.kind not in (Kind.NUMBER, Kind.DATE):
+        return ""
+    return f" Open the file with types={{{node.name!r}: {other.kind.value!r}}}."
 
 
 def _logic(combine: Callable[[Any, Any], Any]) -> Rule:
@@ -53,6 +62,11 @@ def _logic(combine: Callable[[Any, Any], Any]) -> Rule:
 
 
 def _column(table: ir.Table, node: Any) -> Typed:
+    if node.this.args.get("quoted") and node.name not in table.columns:
+        raise Unsupported(
+            f"there is no column {node.name!r}. Double quotes are for columns; a text "
+            f"is in single ones: '{node.name}'."
+        )
     return column(table, node.name)
 
 

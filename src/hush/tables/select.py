@@ -178,7 +178,9 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
     given = keys or {}
     together = ", ".join(groups)
     if together in given:
-        return given[together]
+        listed = given[together]
+        several = len(groups) > 1 and not isinstance(listed, str)
+        return [tuple(key) for key in listed] if several else listed
     lists = []
     for name, node in groups.items():
         values = given.get(name, given.get(words(node), public_keys(node)))

@@ -56,13 +56,13 @@ class Shown(called.Helpful, ABC):
         """Return an Arrow table."""
 
     def to_pandas(self, level: float | None = None) -> Any:
-        """Return a pandas frame."""
+        """Return a pandas frame; with a `level` such as 0.95, interval ends too."""
         package("pandas", "pandas", "to_pandas()")
         package("pyarrow", "pandas", "to_pandas()")
         return self.to_arrow(level).to_pandas()
 
     def to_polars(self, level: float | None = None) -> Any:
-        """Return a Polars frame."""
+        """Return a Polars frame; with a `level` such as 0.95, interval ends too."""
         polars = package("polars", "polars", "to_polars()")
         package("pyarrow", "polars", "to_polars()")
         return polars.from_arrow(self.to_arrow(level))
@@ -77,7 +77,18 @@ class Shown(called.Helpful, ABC):
 
     def __repr__(self) -> str:
         columns: Mapping[str, list[Any]] = self.to_dict(0.95)
-        return markup.aligned({n: list(map(_cell, v)) for n, v in columns.items()})
+        shown = markup.aligned({n: list(map(_cell, v)) for n, v in columns.items()})
+        return f"{shown}\n{self._remark(columns)}".rstrip()
+
+    def _remark(self, columns: Mapping[str, list[Any]]) -> str:
+        if not any(columns.values()):
+            return (
+                "(no rows. A private key needs enough people to be named: a larger "
+                "epsilon or delta, a smaller most= or coarser keys help)"
+            )
+        if not any(name.endswith("_low") for name in columns):
+            return ""
+        return "(95% intervals of the noise; what bounds and rows= cut off is not in)"
 
     def _repr_html_(self) -> str:
         columns = self.to_dict(0.95)
@@ -89,4 +100,7 @@ class Shown(called.Helpful, ABC):
 def _cell(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_cell, value))
-    return f"{value:,.6g}" if isinstance(value, (float, np.floating)) else str(value)
+    if not isinstance(value, (float, np.floating)):
+        return str(value)
+    number = float(value)
+    return f"{number:,.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:,.6g}"

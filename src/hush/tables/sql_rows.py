@@ -11,6 +11,7 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.sql_text import only, place, plain, words
+from hush.tables.typed import unknown
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
@@ -207,8 +208,7 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
     whole = data.select(**derived) if derived else data
     for name in kept.values():
         if name not in whole.table.columns:
-            known = ", ".join(sorted(data.table.columns))
-            raise Unsupported(f"there is no column {name!r}; the columns are {known}.")
+            raise Unsupported(unknown(name, data.table.columns))
     return whole.keep(kept)
 
 

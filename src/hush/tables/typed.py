@@ -6,6 +6,8 @@ The limits are carried along, so that a guard is put in only where the next oper
 could leave the range of doubles.
 """
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, final
@@ -76,11 +78,24 @@ def tamed(number: Typed) -> Typed:
     return Typed(Kind.NUMBER, tame(number.value, floating=False))
 
 
+def unknown(name: str, columns: Iterable[str]) -> str:
+    """Say that there is no such column, and which there are.
+
+    Example:
+        >>> unknown("Fair", ["fare", "who"])
+        "there is no column 'Fair'; did you mean 'fare'? The columns are fare, who."
+    """
+    known = {each.lower(): each for each in columns}
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    meant = f"did you mean {known[near[0]]!r}? The" if near else "the"
+    listed = ", ".join(sorted(known.values()))
+    return f"there is no column {name!r}; {meant} columns are {listed}."
+
+
 def column(table: ir.Table, name: str) -> Typed:
     """Return a column of a table, tamed, or say what is wrong with it."""
     if name not in table.columns:
-        known = ", ".join(sorted(table.columns))
-        raise Unsupported(f"there is no column {name!r}; the columns are {known}.")
+        raise Unsupported(unknown(name, table.columns))
     value = table[name]
     dtype = value.type()
     if dtype.is_boolean():

@@ -1,0 +1,115 @@
+"""Classes are given: without them nothing is fitted, whatever the labels are."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from hush.errors import InvalidArgument
+from hush.learn import (
+    GaussianNB,
+    HuberSVM,
+    LogisticRegression,
+    RandomForestClassifier,
+)
+from hush.learn.targets import Classes
+from hush.ledger import Budget, Ledger
+from hush.noise import Seeded
+
+BOX = {"bounds": (-1, 1)}
+MODELS = {
+    "logistic": LogisticRegression(50.0, **BOX),
+    "kng": LogisticRegression(50.0, **BOX, method="kng"),
+    "exponential": LogisticRegression(50.0, **BOX, method="exponential"),
+    "svm": HuberSVM(50.0, **BOX),
+    "bayes": GaussianNB(50.0, **BOX),
+    "forest": RandomForestClassifier(50.0, **BOX),
+}
+every = pytest.mark.parametrize("name", MODELS)
+WORDS = np.array(["no", "yes"])
+
+
+def data(n=400):
+    x = np.random.default_rng(0).uniform(-1, 1, (n, 1))
+    return x, (x[:, 0] > 0).astype(int)
+
+
+class Untouchable:
+    """A column of a known shape whose values must not be read."""
+
+    def __init__(self, *shape):
+        self.shape = shape
+
+    def __array__(self, *_, **__):
+        pytest.fail("the data was read")
+
+
+@every
+@pytest.mark.parametrize("paid", [True, False])
+def test_no_classes_are_refused_before_a_charge_or_a_look(name, paid):
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=100)) if paid else None
+    before = len(list(ledger.history())) if paid else 0
+    with pytest.raises(InvalidArgument, match=r"classes must list the labels.*None"):
+        clone(MODELS[name]).fit(Untouchable(400, 1), Untouchable(400), ledger=ledger)
+    if paid:
+        assert len(list(ledger.history())) == before
+        assert ledger.remaining().epsilon == 100
+
+
+@every
+@pytest.mark.parametrize("given", ["yes", {0, 1}, {0: 1}, 2, np.array(1)], ids=str)
+def test_what_lists_no_labels_is_refused(name, given):
+    # A text would be read as its letters, and a set has no order.
+    with pytest.raises(InvalidArgument, match="classes must list the labels"):
+        clone(MODELS[name]).set_params(classes=given).plan(400, 1)
+
+
+def test_a_table_given_as_classes_is_not_shown():
+    with pytest.raises(InvalidArgument, match="Got a ndarray") as refused:
+        Classes.of(np.array([[8127], [8128]]))
+    assert "812" not in str(refused.value)
+
+
+@every
+@pytest.mark.parametrize("kind", [np.asarray, list, lambda y: y.astype(object)])
+def test_words_are_learnt_predicted_and_scored(name, kind):
+    x, y = data()
+    words = kind(WORDS[y])
+    model = clone(MODELS[name]).set_params(classes=("no", "yes"))
+    model.fit(x, words, source=Seeded(1))
+    assert set(model.predict(x)) == {"no", "yes"}
+    assert model.score(x, words) > 0.8
+    # They are names and no more: numbers with the same noise give the same model.
+    twin = clone(MODELS[name]).set_params(classes=(0, 1)).fit(x, y, source=Seeded(1))
+    assert (WORDS[twin.predict(x)] == model.predict(x)).all()
+
+
+@every
+def test_truths_are_the_numbers_zero_and_one(name):
+    x, y = data()
+    for classes in ((0, 1), (False, True), [0, 1], range(2), np.array([0, 1])):
+        model = clone(MODELS[name]).set_params(classes=classes)
+        for labels in (y, y == 1, y.astype(float)):
+            model.fit(x, labels, source=Seeded(1))
+            assert model.score(x, labels) > 0.8
+
+
+@pytest.mark.parametrize("name", ["logistic", "svm", "bayes", "forest"])
+def test_a_third_label_is_learnt_once_it_is_listed(name):
+    x, y = data(3000)
+    y = np.where(x[:, 0] > 0.6, 2, np.where(x[:, 0] > -0.2, 1, 0))
+    found = {}
+    for classes in ((0, 1), (0, 1, 2)):
+        model = clone(MODELS[name]).set_params(classes=classes)
+        found[len(classes)] = set(model.fit(x, y, source=Seeded(1)).predict(x))
+    assert 2 not in found[2]
+    assert 2 in found[3]
+
+
+def test_no_label_says_anything_aloud(recwarn):
+    x, y = data()
+    odd = y.astype(object)
+    odd[:4] = ["?", None, math.nan, 7]
+    LogisticRegression(1.0, classes=(0, 1), **BOX).fit(x, odd)
+    assert not recwarn.list

@@ -313,8 +313,8 @@ def open_table(
     ledger="sqlite:///budget.db" it stays on disk and survives crashes.
     `neighbors` is how two tables that must look alike differ: "add-remove" of one
     person, or "replace-one".
-    `name` is the table's name in SQL and in the ledger; a file has that of its path.
-    `types` maps columns of a CSV or JSON file to "number", "text", "date" or "boolean".
+    `name` is the table's name in SQL and in the ledger: the file's, or "data".
+    `types`, for CSV and JSON only, knows "number", "text", "date" and "boolean".
 
     Example:
         >>> import hush

@@ -91,8 +91,8 @@ class Postgres(Store):
             import psycopg
         except ImportError:
             raise LedgerError(
-                "a postgresql:// ledger needs psycopg. Install it with "
-                "pip install 'hush[postgres]'."
+                "a postgresql:// ledger needs psycopg. Install it, in a copy of the "
+                "repository, with pip install '.[postgres]'."
             ) from None
         self._psycopg = psycopg
         self._url = url

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Self, final
 
 import numpy as np
-from scipy import special
-from sklearn.base import ClassifierMixin
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.learn.exact import MOST
 from hush.learn.grouped import GroupSums
-from hush.learn.model import Floats, Model
+from hush.learn.model import Floats
+from hush.learn.posterior import Posterior
 from hush.learn.rows import Box
 from hush.learn.targets import Classes, members
 from hush.mechanisms.mechanism import Mechanism
@@ -128,7 +127,7 @@ class Normals:
         )
 
 
-class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
+class GaussianNB(Posterior):
     """Gaussian naive Bayes with public bounds and classes, and the scikit-learn API.
 
     `bounds=(lower, upper)` of the columns and `classes` are public. Counts, means and
@@ -212,17 +211,3 @@ class GaussianNB(ClassifierMixin, Model):  # type: ignore[misc]
             far = (x - self._means[place]) ** 2 / variance + np.log(variance)
             found[:, place] = math.log(prior) - far.sum(axis=1) / 2
         return found
-
-    def predict(self, X: Any) -> Any:  # noqa: N803
-        """Return the most likely class of each row."""
-        chosen = self._joint(X).argmax(axis=1)
-        return self.classes_[chosen]
-
-    def predict_log_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the logarithm of the probability of each class."""
-        joint = self._joint(X)
-        return np.asarray(joint - special.logsumexp(joint, axis=1, keepdims=True))
-
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the probability of each class."""
-        return np.exp(self.predict_log_proba(X))

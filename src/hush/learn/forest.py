@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Self, final
 
 import numpy as np
-from scipy import special
-from sklearn.base import ClassifierMixin
 
 from hush.learn.leaves import LeafCounts
-from hush.learn.model import Floats, Model
+from hush.learn.model import Floats
+from hush.learn.posterior import Posterior
 from hush.learn.rows import Box
 from hush.learn.targets import Classes
 from hush.learn.trees import Whole
@@ -58,7 +57,7 @@ class Odds:
         return cls(positive / positive.sum(), ratios)
 
 
-class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
+class RandomForestClassifier(Posterior):
     """A random forest with public bounds and classes, and the scikit-learn API.
 
     `bounds=(lower, upper)` of the columns and `classes` are public. Cuts are drawn from
@@ -128,17 +127,3 @@ class RandomForestClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         for tree, ratios in enumerate(self._ratios):
             found += ratios[self.trees_.leaves(x, tree)]
         return found
-
-    def predict(self, X: Any) -> Any:  # noqa: N803
-        """Return the most likely class of each row."""
-        chosen = self._joint(X).argmax(axis=1)
-        return self.classes_[chosen]
-
-    def predict_log_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the logarithm of the probability of each class."""
-        joint = self._joint(X)
-        return np.asarray(joint - special.logsumexp(joint, axis=1, keepdims=True))
-
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the probability of each class."""
-        return np.exp(self.predict_log_proba(X))

@@ -215,3 +215,16 @@ def test_plots_load_matplotlib_only_when_something_is_drawn():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_histogram_is_drawn_cell_by_cell():
+    table = {"id": range(100), "age": [30, 40] * 50, "ward": ["a", "b"] * 50}
+    data = hush.open(table, unit="id", rows=1, budget=hush.Budget(epsilon=10))
+    shape = {"shape": hush.histogram("age", edges=[0, 35, 70])}
+
+    def ticks(asked):
+        drawn = asked.agg(**shape).release(epsilon=1).plot()
+        return [label.get_text() for label in drawn.get_yticklabels()]
+
+    assert ticks(data) == ["0 to 35", "35 to 70"]
+    assert ticks(data.group_by("ward", keys=["a"])) == ["a: 0 to 35", "a: 35 to 70"]

@@ -252,3 +252,20 @@ def test_a_million_is_written_out():
 
     assert _cell(1_000_000.4) == "1,000,000"
     assert _cell(1234.5) == "1,234.5"
+
+
+def test_several_numbers_of_a_group_are_named():
+    asked = wards().group_by("ward", keys=["North", "South"])
+    answer = asked.agg(
+        cells=hush.histogram("who", edges=[0, 2.5, 5]),
+        smokers=hush.histogram("smoker", values=["yes", "no"]),
+        levels=hush.quantiles("who", [0.25, 0.5], bounds=(0, 5)),
+        n=hush.count(),
+    ).release(epsilon=1)
+    assert answer.labels == {
+        "cells": ("0 to 2.5", "2.5 to 5"),
+        "smokers": ("yes", "no"),
+        "levels": ("0.25", "0.5"),
+    }
+    assert "0 to 2.5: " in str(answer)
+    assert "2.5 to 5: " in answer._repr_html_()

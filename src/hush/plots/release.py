@@ -46,7 +46,9 @@ def _answer(found: Any, name: str | None, level: float, axes: Any) -> Any:
     if chosen not in known:
         raise InvalidArgument(f"name must be one of {', '.join(known)}; got {name!r}.")
     values = np.asarray(columns[chosen])
-    if values.ndim != 1 or values.dtype.kind not in "fiu":
+    cells = found.labels.get(chosen, ())
+    one = values.ndim == 1 and values.dtype.kind in "fiu"
+    if not one and (values.ndim != 2 or values.shape[1] != len(cells)):
         raise InvalidArgument(
             f"{chosen!r} is not one number per group; read it from to_dict()."
         )
@@ -54,6 +56,13 @@ def _answer(found: Any, name: str | None, level: float, axes: Any) -> Any:
     by = [column for column in columns if column not in ends and column not in known]
     keys = zip(*(columns[each] for each in by), strict=True) if by else [(chosen,)]
     labels = [", ".join(map(str, key)) for key in keys]
+    if not one:
+        labels = [
+            f"{each}: {cell}" if by else cell for each in labels for cell in cells
+        ]
     low, high = columns.get(f"{chosen}_low"), columns.get(f"{chosen}_high")
     words = chosen if low is None else f"{chosen}, with {level:.0%} intervals"
-    return bars(labels, values, low, high, name=words, axes=axes)
+    numbers, low, high = (
+        None if each is None else np.ravel(each) for each in (values, low, high)
+    )
+    return bars(labels, numbers, low, high, name=words, axes=axes)

@@ -53,6 +53,11 @@ class Aggregate(ABC):
         """Texts of numbers that it reads."""
         return ()
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of its numbers, where there are several for each group."""
+        return ()
+
     @abstractmethod
     def needs(self, limit: Limit) -> Needs:
         """Return the parts it is made of, and how much each matters to its error.

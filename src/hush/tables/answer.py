@@ -40,6 +40,12 @@ class Answer(Shown):
         return self.release.receipt
 
     @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the numbers of histograms and quantiles: edges, values, levels."""
+        named = {n: each.labels for n, each in self.query.aggregates.items()}
+        return {name: labels for name, labels in named.items() if labels}
+
+    @property
     def _found(self) -> int:
         """How many answers come before the parts: those that found the groups."""
         return len(self.mechanisms) - len(self.query.parts)

@@ -80,6 +80,11 @@ class Presented(Shown):
         """What was paid, for what, and where the ledger says so."""
         return self.answer.receipt
 
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the numbers of histograms and quantiles; see `Answer.labels`."""
+        return self.answer.labels
+
     @cached_property
     def rows(self) -> list[int]:
         """Numbers of the rows shown, in their order."""

@@ -224,6 +224,11 @@ class Quantiles(Aggregate):
     bounds: tuple[float, float]
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels."""
+        return tuple(f"{each:g}" for each in self.at)
+
+    @property
     def expressions(self) -> tuple[str, ...]:
         """The ranked one."""
         return (self.expression,)

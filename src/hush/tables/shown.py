@@ -44,6 +44,11 @@ class Shown(called.Helpful, ABC):
 
     @property
     @abstractmethod
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the numbers of aggregates that have several for each group."""
+
+    @property
+    @abstractmethod
     def receipt(self) -> "Receipt":
         """What was paid, for what, and where the ledger says so."""
 
@@ -77,8 +82,15 @@ class Shown(called.Helpful, ABC):
 
     def __repr__(self) -> str:
         columns: Mapping[str, list[Any]] = self.to_dict(0.95)
-        shown = markup.aligned({n: list(map(_cell, v)) for n, v in columns.items()})
+        shown = markup.aligned(dict(zip(columns, self._texts(columns), strict=True)))
         return f"{shown}\n{self._remark(columns)}".rstrip()
+
+    def _texts(self, columns: Mapping[str, list[Any]]) -> list[list[str]]:
+        named = self.labels
+        return [
+            [_cell(value, named.get(name, ())) for value in values]
+            for name, values in columns.items()
+        ]
 
     def _remark(self, columns: Mapping[str, list[Any]]) -> str:
         if not any(columns.values()):
@@ -93,13 +105,16 @@ class Shown(called.Helpful, ABC):
     def _repr_html_(self) -> str:
         columns = self.to_dict(0.95)
         title = f"Released with 95% intervals, {self.receipt}"
-        rows = zip(*columns.values(), strict=True)
-        return markup.grid(title, list(columns), (list(map(_cell, r)) for r in rows))
+        rows = zip(*self._texts(columns), strict=True)
+        return markup.grid(title, list(columns), rows)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, labels: tuple[str, ...] = ()) -> str:
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(_cell, value))
+        texts = list(map(_cell, value))
+        if len(labels) == len(texts):
+            texts = [f"{a}: {b}" for a, b in zip(labels, texts, strict=True)]
+        return "; ".join(texts)
     if not isinstance(value, (float, np.floating)):
         return str(value)
     number = float(value)

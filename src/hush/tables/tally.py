@@ -162,6 +162,13 @@ class Histogram(Aggregate):
     cells: tuple[Any, ...]
     bins: bool
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The cells: from edge to edge, or the values."""
+        if not self.bins:
+            return tuple(map(str, self.cells))
+        return tuple(f"{a:g} to {b:g}" for a, b in itertools.pairwise(self.cells))
+
     def _part(self, limit: Limit) -> Counts:
         several = _several(limit, self._tally.size)
         return Counts(several, self._tally)

@@ -149,6 +149,8 @@ def test_the_fuzzer_notices_an_unguarded_cast():
     import pyarrow
 
     class Unguarded:
+        name = "duckdb"
+
         def table(self, columns):
             made = ibis.duckdb.connect().create_table("t", pyarrow.table(columns))
             return made.mutate(x=made.s.cast("float64"))  # fails on a text

@@ -113,10 +113,11 @@ def test_a_public_table_of_plain_columns_can_be_joined():
 def test_an_answer_prints_aligned_and_in_part_where_it_is_long():
     data = hush.open({"g": range(100)}, budget=hush.Budget(epsilon=9))
     few = data.agg(n=hush.count()).release(epsilon=1)
-    head, row = str(few).splitlines()
+    head, row, remark = str(few).splitlines()
+    assert remark.startswith("(95% intervals of the noise")
     assert head.split() == ["n", "n_low", "n_high"]
     assert len(head) == len(row)
     many = data.group_by("g", keys=range(100)).agg(n=hush.count()).release(epsilon=1)
     lines = str(many).splitlines()
-    assert len(lines) == 63
-    assert lines[-1] == "(100 rows, 40 not shown)"
+    assert len(lines) == 64
+    assert lines[-2] == "(100 rows, 40 not shown)"

@@ -115,7 +115,9 @@ def test_the_default_install_is_enough(root, fresh, tmp_path):
     said = python(clean, tmp_path, "demo", binary=fresh / "bin" / "hush")
     assert "demo/report.html" in said
     shown = python(clean, tmp_path, "-c", SIX_LINES, binary=binary)
-    assert [line.split()[0] for line in shown.splitlines()] == [
+    *table, remark = shown.splitlines()
+    assert remark.startswith("(95% intervals")
+    assert [line.split()[0] for line in table] == [
         "region",
         "Airport",
         "Centre",

@@ -113,3 +113,10 @@ def test_no_label_says_anything_aloud(recwarn):
     odd[:4] = ["?", None, math.nan, 7]
     LogisticRegression(1.0, classes=(0, 1), **BOX).fit(x, odd)
     assert not recwarn.list
+
+
+def test_labels_given_as_classes_are_not_shown():
+    labels = ["secret-a", "secret-b"] * 3
+    with pytest.raises(InvalidArgument, match="got 6, some of them twice") as refused:
+        GaussianNB(1.0, bounds=(-1, 1), classes=labels).plan(6, 2)
+    assert "secret" not in str(refused.value)

@@ -39,9 +39,10 @@ class Classes(Targets):
         given = self.names
         repeated = any(_same(x, y) for i, x in enumerate(given) for y in given[:i])
         if len(given) < 2 or repeated:
+            # Not which ones: they may be everybody's labels, given by mistake.
             raise InvalidArgument(
                 "classes must name at least two different classes, known without the "
-                f"data; got {given!r}."
+                f"data; got {len(given)}{', some of them twice' if repeated else ''}."
             )
         checks.whole("positive", self.positive, at_least=0, at_most=len(given) - 1)
 

@@ -248,11 +248,12 @@ def test_the_outcome_can_be_read_stored_and_drawn():
     assert shown["epsilon_lower"] == found.epsilon_lower > 0.5
     assert "neighbor when value >=" in found.event
     assert "guesses right" in str(found)
+    assert "with 95% confidence" in str(found)
     axes = found.plot()
     assert axes.get_xlabel().startswith("false positives")
     calm = audit(NOISE, 0, 1, claim=Pure(1.0), samples=4000, source=Seeded(1))
     assert calm.verdict is Verdict.NOT_REFUTED
-    assert "would have caught" in str(calm)
+    assert "an audit like this catches" in str(calm)
     assert 1.0 < calm.catches < 1.5
 
 

@@ -15,7 +15,7 @@ def test_a_first_session_from_a_file_to_a_table(shop):
     text = (shop.folder / "hush.toml").read_text()
     assert "<--" in text
     assert "no value was read" in text
-    shop.edit('# keys = ["a", "b"]  # <--', 'keys = ["Bronx", "Kings"]')
+    shop.edit('# keys = ["a", "b"]  # <-- for GROUP BY', 'keys = ["Bronx", "Kings"]')
     done = shop.run(
         "query", "SELECT borough, COUNT(*) AS n FROM trips GROUP BY borough", "-e", 0.5
     )

@@ -269,3 +269,51 @@ def test_several_numbers_of_a_group_are_named():
     }
     assert "0 to 2.5: " in str(answer)
     assert "2.5 to 5: " in answer._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("SELCT COUNT(*) FROM data", "Did you mean SELECT by 'SELCT'?"),
+        ("SELECT COUNT(*) FORM data", "Did you mean FROM by 'FORM'?"),
+        ("SELECT COUNT(*) FROM data WHER fare > 1", "Did you mean WHERE by 'WHER'?"),
+        ("SELECT COUNT(* FROM data", "at line 1, column 19, near 'FROM'"),
+        ("SELECT 'a FROM data", "Is every quote closed?"),
+        ("", "as in SELECT COUNT(*) AS n FROM data"),
+        ("SELECT 2 * COUNT(*) AS n FROM data", "compute with what was released"),
+    ],
+)
+def test_sql_that_cannot_be_read_says_where_and_what_was_likely_meant(text, way):
+    with pytest.raises(Unsupported) as refused:
+        opened().sql(text, epsilon=0.5)
+    assert way in str(refused.value)
+
+
+def test_a_join_with_itself_names_the_statement_to_write_and_that_is_accepted():
+    data = opened()
+    with pytest.raises(Unsupported) as refused:
+        data.sql("SELECT COUNT(*) FROM data a JOIN data b USING (who)", epsilon=0.5)
+    way = str(refused.value).partition("first: ")[2].rstrip(".")
+    data.prepare(way.replace("...", "SUM(CLAMP(n, 0, 3)) AS n"))
+    rows = hush.open(TRIPS, budget=hush.Budget(epsilon=1))
+    with pytest.raises(Unsupported, match="people do not join"):
+        rows.sql("SELECT COUNT(*) FROM data JOIN data b USING (who)", epsilon=0.5)
+
+
+def test_a_ledger_that_is_not_there_is_not_begun_without_a_budget(tmp_path):
+    url, budget = f"sqlite:///{tmp_path}/b.db", hush.Budget(epsilon=1)
+    with pytest.raises(InvalidArgument, match="does not exist yet: begin it with bud"):
+        hush.open(TRIPS, unit="who", ledger=url)
+    assert list(tmp_path.iterdir()) == []
+    hush.open(TRIPS, unit="who", ledger=url, budget=budget).ledger.close()
+    hush.open(TRIPS, unit="who", ledger=url).ledger.close()
+    with pytest.raises(InvalidArgument, match="no account of data set 'other'"):
+        hush.open(TRIPS, unit="who", ledger=url, name="other")
+
+
+def test_the_ledger_of_a_data_set_knows_whose_budget_is_raised():
+    data = opened()
+    data.ledger.raise_budget(hush.Budget(epsilon=3))
+    assert data.budget.epsilon == 3
+    with pytest.raises(InvalidArgument, match="name one account"):
+        data.ledger.raise_budget(hush.Budget(epsilon=4), dataset="a", unit="b")

@@ -54,13 +54,15 @@ class Audit:
         at = f" at delta {self.delta:.3g}" if self.delta else ""
         lines = [
             f"{self.verdict}: {self.claim!r}, p = {self.p_value:.3g}",
-            f"epsilon >= {self.epsilon_lower:.4g}{at} ({self.level:.4%} confidence)",
-            f"{self.right} of {self.guesses} guesses right in {self.samples} runs",
-            f"event: {self.event}",
+            f"the true epsilon is at least {self.epsilon_lower:.4g}{at}, with "
+            f"{100 * self.level:.6g}% confidence",
+            f"{self.right} of {self.guesses} guesses right, data or neighbor, in "
+            f"{self.samples} runs",
+            f"guessed: {self.event}",
         ]
         if not self.violated:
             caught = f"epsilon {self.catches:.4g}{at}"
-            lines.append(f"would have caught {caught} 95 times in 100")
+            lines.append(f"an audit like this catches {caught} 95 times in 100")
         return "\n".join(lines)
 
     def to_json(self) -> str:

@@ -19,7 +19,7 @@ from hush.audit.outputs import FINITE, SPECIAL, WORD, Codes, Floats, Table, lowe
 
 _BINS = 40
 _FEW = 64  # so many different values are looked at one by one
-_BITS = "256 times its place plus the lowest bit of "
+_BITS = "the lowest bit of "
 _JOINT = 6  # so many leaves are also compared with each other
 
 
@@ -70,11 +70,11 @@ class Bins:
         """How many cells there are."""
         return len(self.edges) + 1
 
-    def text(self, code: int) -> str:
-        """Return a cell in words."""
+    def text(self, code: int, name: str) -> str:
+        """Return in words that `name` lies in a cell."""
         low = f"{self.edges[code - 1]:.6g} <= " if code else ""
         high = f" < {self.edges[code]:.6g}" if code < len(self.edges) else ""
-        return f"{low}it{high}"
+        return f"{low}{name}{high}"
 
 
 Coded = Callable[[Table], Codes]
@@ -101,7 +101,7 @@ def _looked_up(
         near = [text(i) for i in np.argsort(-ratio)[:3] if ratio[i] >= max(high, 1e-9)]
         far = [text(i) for i in np.argsort(ratio)[:3] if ratio[i] <= min(low, -1e-9)]
         said = [
-            f"{side} when {name} is such that {' or '.join(each)}"
+            f"{side} when {' or '.join(each)}"
             for side, each in (("neighbor", near), ("data", far))
             if each
         ]
@@ -136,6 +136,7 @@ class _Column:
     of: Callable[[Table], Floats]
     special: Callable[[Table], Codes]
     bins: Bins
+    said: Callable[[int], str] | None = None  # a cell in words, where bins do not do
 
     def coded(self, table: Table) -> Codes:
         special = self.special(table)
@@ -147,11 +148,12 @@ class _Column:
         return self.bins.count + len(SPECIAL) + 256
 
     def text(self, code: int, words: tuple[str, ...]) -> str:
-        if code >= len(SPECIAL) + 256:
-            return self.bins.text(code - len(SPECIAL) - 256)
+        cell = code - len(SPECIAL) - 256
+        if cell >= 0:
+            return self.said(cell) if self.said else self.bins.text(cell, self.name)
         if code > WORD:
-            return f"it is {words[code - WORD - 1]!r}"
-        return f"it is {SPECIAL[code]}"
+            return f"{self.name} is {words[code - WORD - 1]!r}"
+        return f"{self.name} is {SPECIAL[code]}"
 
 
 def _value(place: int) -> Callable[[Table], Floats]:
@@ -197,8 +199,16 @@ def _bits(column: _Column, table: Table) -> _Column:
         low = np.clip(lowest_bit(column.of(t)), -80, 80)
         return np.asarray(coarse.code(column.of(t)) * 256.0 + low, dtype=np.float64)
 
-    cells = Bins.of(of(table), few=2000)
-    return _Column(f"{_BITS}{column.name}", of, column.special, cells)
+    seen = of(table)
+    cells = Bins.of(seen, few=2000)
+
+    def said(cell: int) -> str:
+        example = seen[cells.code(seen) == cell][0]  # no cell is named but a seen one
+        place = round(example / 256)
+        bit = f"{_BITS}{column.name} is 2^{example - 256 * place:.0f}"
+        return f"{bit} where {coarse.text(place, column.name)}"
+
+    return _Column(f"{_BITS}{column.name}", of, column.special, cells, said)
 
 
 def candidates(table: Table) -> Iterator[Candidate]:

@@ -41,8 +41,9 @@ url = "sqlite:///{stem}.budget.db"
 # form, a law, a manual. SUM, AVG and quantiles need bounds; GROUP BY needs keys, or
 # keys = "private" and a -d.
 """
-_NUMBER = "# bounds = [0, 100]  # <--\n"
-_KEYS = '# keys = ["a", "b"]  # <--\n'
+_NUMBER = "# bounds = [0, 100]  # <-- for SUM, AVG and quantiles\n"
+_PERHAPS = "# bounds = [0, 100]  # <-- if it is a number, for SUM, AVG, quantiles\n"
+_KEYS = '# keys = ["a", "b"]  # <-- for GROUP BY\n'
 
 
 def _quoted(text: str) -> str:
@@ -67,7 +68,9 @@ def _column(name: str, type_: str, *, untyped: bool) -> str:
         lines.append('type = "text"  # <-- number, text, date or boolean\n')
     else:
         lines.append(f'type = "{kind}"\n')
-    if untyped or kind == "number":
+    if untyped:
+        lines.append(_PERHAPS)
+    elif kind == "number":
         lines.append(_NUMBER)
     if "int" in type_:
         lines.append(_KEYS.replace('"a", "b"', "1, 2"))

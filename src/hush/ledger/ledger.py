@@ -131,8 +131,11 @@ class Ledger:
         unit: str | None = None,
         analyst: str | None = None,
     ) -> None:
-        """Open an account with a budget; harmless when it has that budget already."""
-        name = accounts.one(dataset=dataset, unit=unit, analyst=analyst)
+        """Open an account with a budget; harmless when it has that budget already.
+
+        Without a name it is the one of the data set that this ledger charges.
+        """
+        name = self._payers.one(dataset=dataset, unit=unit, analyst=analyst)
         self._store.run(lambda t: accounts.grant(t, self._authority, name, budget))
         self._anchor_head()
 
@@ -145,8 +148,11 @@ class Ledger:
         analyst: str | None = None,
         reason: str = "",
     ) -> None:
-        """Replace an account's budget by a larger one of its notion (for admins)."""
-        name = accounts.one(dataset=dataset, unit=unit, analyst=analyst)
+        """Replace an account's budget by a larger one of its notion (for admins).
+
+        Without a name it is the one of the data set that this ledger charges.
+        """
+        name = self._payers.one(dataset=dataset, unit=unit, analyst=analyst)
         who = self._authority
         self._anchored(
             self._store.run(lambda t: accounts.increase(t, who, name, budget, reason))

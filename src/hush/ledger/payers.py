@@ -52,6 +52,12 @@ class Payers:
         self._grids: Grids = ()
         self._agreed: Terms = {}  # replaced, never changed, like the grids
 
+    def one(self, **named: str | None) -> str:
+        """Return the one account that was named; the data set's where none was."""
+        if any(name is not None for name in named.values()):
+            return accounts.one(**named)
+        return next(name for name in self.names if name.startswith("dataset:"))
+
     def forget(self) -> None:
         """Read the accounts again before the next charge."""
         self._grids = ()

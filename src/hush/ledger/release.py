@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hush.errors import NoBound
+from hush.errors import InvalidArgument, NoBound
 from hush.ledger.entry import canonical, joined
 from hush.ledger.frozen import thaw
 from hush.ledger.plan import OWN
@@ -107,7 +107,13 @@ class Release:
     @classmethod
     def from_json(cls, text: str) -> "Release":
         """Return the release that `to_json` wrote."""
-        return cls(canonical(json.loads(text)))
+        try:
+            shown = json.loads(text)
+        except ValueError:
+            shown = None
+        if not isinstance(shown, dict) or shown.get("hush") != "release":
+            raise InvalidArgument("text must be what to_json wrote of a release.")
+        return cls(canonical(shown))
 
     def plot(self, *, level: float = 0.95, axes: Any = None) -> Any:
         """Draw the values with their intervals; return the axes."""

@@ -133,7 +133,7 @@ class Answer(Shown):
         return arrow.table(self._columns(level))
 
     def to_json(self) -> str:
-        """Return the stored release as JSON text."""
+        """Return the stored release as JSON text; `query.answer(text)` reads it."""
         return self.release.to_json()
 
 

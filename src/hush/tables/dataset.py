@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
 import ibis.expr.types as ir
 
 from hush import called, checks
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument, LedgerError, Unsupported
 from hush.ledger import Budget, Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded
@@ -284,6 +285,29 @@ def _rows(rows: int) -> int:
     return checks.whole("rows", rows, at_least=1, at_most=_MOST_ROWS)
 
 
+def _account(url: str, budget: Budget | None, name: str) -> Ledger:
+    """Return the ledger at an address, which knows this data set or is given a budget.
+
+    A file that is not there is not begun for nothing.
+    """
+    path = url.removeprefix("sqlite:///")
+    if budget is None and path != url and not Path(path).exists():
+        raise InvalidArgument(
+            f"ledger {url!r} does not exist yet: begin it with budget=, as in "
+            "hush.Budget(epsilon=1)."
+        )
+    paying = Ledger.open(url, budget=budget, dataset=name)
+    try:
+        paying.remaining()
+    except LedgerError:
+        paying.close()
+        raise InvalidArgument(
+            f"the ledger has no account of data set {name!r}: open one with budget=, "
+            "as in hush.Budget(epsilon=1), or give the name= it was opened under."
+        ) from None
+    return paying
+
+
 def open_table(
     given: Any,
     *,
@@ -339,7 +363,7 @@ def open_table(
             raise InvalidArgument(
                 "give budget=, as in hush.Budget(epsilon=1), or ledger=."
             )
-        paying = Ledger.open(ledger or "memory://", budget=budget, dataset=found.name)
+        paying = _account(ledger or "memory://", budget, found.name)
     return Dataset(
         table,
         found.name,

@@ -118,7 +118,7 @@ class Presented(Shown):
         return {name: [values[i] for i in self.rows] for name, values in whole}
 
     def to_json(self) -> str:
-        """Return the whole stored release as JSON text."""
+        """Return the whole stored release as JSON text; see `Answer.to_json`."""
         return self.answer.to_json()
 
     def first(self, count: int) -> "Presented":

@@ -19,6 +19,7 @@ from hush.tables import expression, sql_aggregate, sql_rows
 from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
+from hush.tables.query import Query
 from hush.tables.sql_keys import public_keys
 from hush.tables.sql_text import only, parsed, place, plain, words
 from hush.tables.typed import column
@@ -26,7 +27,6 @@ from hush.tables.typed import column
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
     from hush.tables.planned import Planned
-    from hush.tables.query import Query
     from hush.tables.ranges import Seeking
 
 _CLAUSES = "with_ expressions from_ joins where group having order limit offset"
@@ -55,7 +55,18 @@ class Statement:
         self, epsilon: float, delta: float = 0.0, **more: Any
     ) -> Answer | Presented:
         """Release the answer and show what HAVING, ORDER BY and LIMIT leave of it."""
-        answer = self.query.release(epsilon, delta, **more)
+        return self._shown(self.query.release(epsilon, delta, **more))
+
+    def answer(self, stored: Any) -> Answer | Presented:
+        """Return the answer that a stored release gave to this statement."""
+        if not isinstance(self.query, Query):
+            raise Unsupported(
+                "bounds were found in the data: write those of answer.bounds, and read "
+                "the stored answer with them."
+            )
+        return self._shown(self.query.answer(stored))
+
+    def _shown(self, answer: Answer) -> Answer | Presented:
         return answer if self.view is None else Presented(answer, self.view)
 
 

@@ -89,9 +89,12 @@ def aggregated(
                 "in hush.toml."
             )
         return _made("mode", node, text, values=list(values[text]))
+    way = ""
+    if any(is_aggregate(each) for each in node.walk()):
+        way = " Release them apart, and compute with what was released: that is free."
     raise Unsupported(
         f"{words(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
-        f"of GROUP BY, and {NAMES}."
+        f"of GROUP BY, and {NAMES}.{way}"
     )
 
 

@@ -35,7 +35,7 @@ def rows(
         raise Unsupported(f"write FROM {data.name}.")
     found, scope = _origin(named.this, data, tables, bounds)
     for each in statement.args.get("joins") or []:
-        found, alias = _join(found, each, tables)
+        found, alias = _join(found, each, data.name, tables)
         scope.add(alias)
     where = statement.args.get("where")
     if where is not None:
@@ -89,7 +89,7 @@ def _origin(
 
 
 def _join(
-    data: "Dataset", node: sql.Join, tables: Mapping[str, Any]
+    data: "Dataset", node: sql.Join, private: str, tables: Mapping[str, Any]
 ) -> tuple["Dataset", str]:
     only(node, "this side kind using on")
     table = node.this
@@ -99,6 +99,8 @@ def _join(
     side, kind = node.args.get("side") or "", node.args.get("kind") or ""
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
         raise Unsupported(f"only JOIN and LEFT JOIN are supported{place(node)}.")
+    if table.name == private and private not in tables:
+        raise Unsupported(_self_join(data.unit, private, place(table)))
     if table.name not in tables:
         raise Unsupported(
             f"JOIN names {table.name!r}{place(table)}, which is not known: pass "
@@ -108,6 +110,16 @@ def _join(
     on = _common(node, alias)
     how = "left" if side else "inner"
     return data.join(tables[table.name], on=on, how=how), alias
+
+
+def _self_join(unit: str | None, private: str, where: str) -> str:
+    refusal = f"JOIN names the private table {private!r} itself{where}. "
+    if unit is None:
+        return refusal + "Without unit= every row is a person, and people do not join."
+    return refusal + (
+        f"Sum up each person first: WITH each AS (SELECT {unit}, COUNT(*) AS n FROM "
+        f"{private} GROUP BY {unit}) SELECT ... FROM {private} JOIN each USING ({unit})."
+    )
 
 
 def _common(node: sql.Join, alias: str) -> list[str]:

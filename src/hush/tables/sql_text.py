@@ -1,5 +1,8 @@
 """Reading SQL: parse, say where, and refuse what no rule has looked at."""
 
+import difflib
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import sqlglot
@@ -7,21 +10,42 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 
+_KEYWORDS = (
+    "SELECT FROM WHERE GROUP ORDER BY HAVING LIMIT OFFSET JOIN LEFT USING ON AS AND OR "
+    "NOT IN BETWEEN CASE WHEN THEN ELSE END WITH DESC"
+).split()
+
 
 def parsed(text: str) -> sql.Select:
     """Return the one SELECT that a text holds, or refuse it."""
     try:
         found = sqlglot.parse(text, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError) as problem:
-        details = getattr(problem, "errors", None) or [{}]
-        line, column = details[0].get("line"), details[0].get("col")
-        at = f" at line {line}, column {column}" if line else ""
-        refusal = f"cannot read the SQL{at}."
+        refusal = _unread((getattr(problem, "errors", None) or [{}])[0])
     else:
         if len(found) == 1 and isinstance(found[0], sql.Select):
             return found[0]
-        refusal = "write one SELECT statement and nothing else."
+        refusal = (
+            "write one SELECT statement and nothing else, as in SELECT COUNT(*) AS n "
+            "FROM data."
+        )
     raise Unsupported(refusal)
+
+
+def _unread(detail: Mapping[str, Any]) -> str:
+    """Return where reading stopped, and which word before it may be misspelt.
+
+    A parser takes a misspelt keyword for a name and stumbles over what follows.
+    """
+    if not detail.get("line"):
+        return "cannot read the SQL. Is every quote closed?"
+    at = f"at line {detail['line']}, column {detail['col']}"
+    before = re.findall(r"[A-Za-z]+", detail["start_context"])[-2:]
+    for word in reversed(before):
+        meant = difflib.get_close_matches(word.upper(), _KEYWORDS, 1, 0.75)
+        if meant and word.upper() not in _KEYWORDS:
+            return f"cannot read the SQL {at}. Did you mean {meant[0]} by {word!r}?"
+    return f"cannot read the SQL {at}, near {detail['highlight']!r}."
 
 
 def words(node: Any) -> str:

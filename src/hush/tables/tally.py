@@ -297,6 +297,9 @@ def top_k(expression: str, k: int, values: Any) -> Top:
 def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Histogram:
     """Count rows between public `edges`, or rows with each of the public `values`.
 
+    Ten bins of one width are edges=range(0, 101, 10): where the data begins and ends is
+    not public, so a number of bins alone would not do.
+
     Example:
         >>> histogram("fare", edges=[0, 10, 20, 80]).cells
         (0.0, 10.0, 20.0, 80.0)
@@ -304,7 +307,10 @@ def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Hist
         False
     """
     if (edges is None) == (values is None):
-        raise InvalidArgument("histogram takes edges, or values: one of the two.")
+        raise InvalidArgument(
+            "histogram takes edges, as in edges=[0, 10, 20], or values, as in "
+            'values=["a", "b"]: one of the two.'
+        )
     if values is not None:
         return Histogram(expression, candidates(values), bins=False)
     found = tuple(checks.real("edges", each) for each in edges)

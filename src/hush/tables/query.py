@@ -245,7 +245,7 @@ class Query(called.Helpful):
         return Answer(release, self, mechanisms)
 
     def answer(self, stored: Release | str) -> Answer:
-        """Return the answer that a stored release, or its JSON text, gave to this query.
+        """Return the answer that a stored release, or its text, gave to this query.
 
         Guarantee: reads no data and costs nothing.
         """

@@ -118,7 +118,8 @@ def _self_join(unit: str | None, private: str, where: str) -> str:
         return refusal + "Without unit= every row is a person, and people do not join."
     return refusal + (
         f"Sum up each person first: WITH each AS (SELECT {unit}, COUNT(*) AS n FROM "
-        f"{private} GROUP BY {unit}) SELECT ... FROM {private} JOIN each USING ({unit})."
+        f"{private} GROUP BY {unit}) SELECT ... FROM {private} JOIN each USING "
+        f"({unit})."
     )
 
 

@@ -10,10 +10,11 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 
-_KEYWORDS = (
-    "SELECT FROM WHERE GROUP ORDER BY HAVING LIMIT OFFSET JOIN LEFT USING ON AS AND OR "
-    "NOT IN BETWEEN CASE WHEN THEN ELSE END WITH DESC"
-).split()
+_KEYWORDS = {
+    *("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "OFFSET"),
+    *("JOIN", "LEFT", "USING", "ON", "AS", "AND", "OR", "NOT", "IN", "BETWEEN"),
+    *("CASE", "WHEN", "THEN", "ELSE", "END", "WITH", "DESC"),
+}
 
 
 def parsed(text: str) -> sql.Select:

@@ -43,7 +43,7 @@ def test_odd_digits_are_not_shown_and_a_budget_is_shown_as_stated():
     [
         (Approx(0.1, 1e-6), "Delta is short: use less of it"),
         (Approx(3.0, 1e-6), "Epsilon and delta are short: use less of both"),
-        (Pure(3.0), "Use more noise"),
+        (Pure(3.0), "Use more noise, that is a smaller epsilon"),
     ],
 )
 def test_a_refusal_says_which_amount_is_short(curve, words):

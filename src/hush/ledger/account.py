@@ -166,7 +166,7 @@ def shortfall(balance: Balance, units: Units, what: str) -> str:
     has = left_text(grid.notion, left)
     if units[1] and not left[1]:
         has += ", delta 0"
-    more = "Use more noise"
+    more = f"Use more noise, that is a smaller {grid.notion}"
     if units[1] > balance.left[1]:
         both = units[0] > balance.left[0]
         more = f"{'Epsilon and delta are' if both else 'Delta is'} short: use less of "

@@ -18,6 +18,7 @@ import ibis.expr.types as ir
 
 from hush.errors import Unsupported
 from hush.tables.bounding import only
+from hush.tables.moments import tame_moment
 
 LARGE, SMALL = 1e70, 1e-70  # a tame number: four of them multiply within range
 TOP, BOTTOM = 1e300, 1e-300  # what an operation may reach before it is tamed again
@@ -128,16 +129,19 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
 
     Engines group 0.0 with -0.0 and show the one they met first: a bit of the data that
     no noise covers, and one person or node with two hashes. NaN has no value, as
-    everywhere. Types whose values are written in ways that cannot be counted are
-    refused.
+    everywhere, nor has a day that Python does not know. Types whose values are written
+    in ways that cannot be counted, or at all, are refused.
     """
     plain: dict[str, Any] = {}
     for name in columns:
         value, dtype = table[name], table[name].type()
         if dtype.is_floating():
             plain[name] = only(~value.isnan(), one_zero(value.cast("float64")))
+        if dtype.is_date() or _is_plain_timestamp(value):
+            plain[name] = tame_moment(value, backend_of(value))
         endless = dtype.is_decimal() and dtype.precision is None
-        if endless or dtype.is_interval() or dtype.is_json() or dtype.is_nested():
+        timed = dtype.is_interval() or dtype.is_time()
+        if endless or timed or dtype.is_json() or dtype.is_nested():
             raise Unsupported(
                 f"column {name!r} has type {dtype}, in which equal values can be "
                 "written differently. Convert it to a whole number or a text in a view."

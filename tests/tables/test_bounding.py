@@ -14,7 +14,7 @@ import hush
 from hush.errors import InvalidArgument
 from hush.tables import bounding
 from hush.tables.bounding import UNIT, Grid
-from hush.tables.dataset import open_table
+from hush.tables.opening import open_table
 from hush.tables.reading import Fetched
 
 pytestmark = pytest.mark.usefixtures("one_text")

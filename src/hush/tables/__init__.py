@@ -2,10 +2,11 @@
 
 from hush.tables.aggregate import Aggregate, count, mean, sum
 from hush.tables.answer import Answer
-from hush.tables.dataset import Dataset, Grouped, open_table
+from hush.tables.dataset import Dataset, Grouped
 from hush.tables.distinct import count_distinct
 from hush.tables.graph import Graph, open_graph
 from hush.tables.numbers import bins
+from hush.tables.opening import open_table
 from hush.tables.planned import Planned
 from hush.tables.presented import Presented
 from hush.tables.query import Query

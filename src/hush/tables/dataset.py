@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
 import ibis.expr.types as ir
 
 from hush import called, checks
-from hush.errors import InvalidArgument, LedgerError, Unsupported
-from hush.ledger import Budget, Ledger
+from hush.errors import InvalidArgument, Unsupported
+from hush.ledger import Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
@@ -20,7 +19,6 @@ from hush.tables.presented import Presented
 from hush.tables.query import Query
 from hush.tables.ranges import Seeking
 from hush.tables.select import Statement
-from hush.tables.source import source
 from hush.tables.typed import told_apart
 from hush.units import Neighbors
 
@@ -140,7 +138,7 @@ class Dataset(called.Helpful):
         columns = (on,) if isinstance(on, str) else tuple(on)
         table = join.joined(self, other, columns, how)
         more = f"+{other.version}" if isinstance(other, Dataset) else ""
-        bound = self.rows if rows is None or self.unit is None else _rows(rows)
+        bound = self.rows if rows is None or self.unit is None else row_bound(rows)
         step = f"{how} join {join.named(other)} on {', '.join(columns)}"
         return self._then(step, table, version=self.version + more, rows=bound)
 
@@ -281,96 +279,6 @@ def _listed(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{text} AS {name}" for name, text in columns.items())
 
 
-def _rows(rows: int) -> int:
+def row_bound(rows: int) -> int:
+    """Return how many rows one person may count for, or refuse it."""
     return checks.whole("rows", rows, at_least=1, at_most=_MOST_ROWS)
-
-
-def _account(url: str, budget: Budget | None, name: str) -> Ledger:
-    """Return the ledger at an address, which knows this data set or is given a budget.
-
-    A file that is not there is not begun for nothing.
-    """
-    path = url.removeprefix("sqlite:///")
-    if budget is None and path != url and not Path(path).exists():
-        raise InvalidArgument(
-            f"ledger {url!r} does not exist yet: begin it with budget=, as in "
-            "hush.Budget(epsilon=1)."
-        )
-    paying = Ledger.open(url, budget=budget, dataset=name)
-    try:
-        paying.remaining()
-    except LedgerError:
-        paying.close()
-        raise InvalidArgument(
-            f"the ledger has no account of data set {name!r}: open one with budget=, "
-            "as in hush.Budget(epsilon=1), or give the name= it was opened under."
-        ) from None
-    return paying
-
-
-def open_table(
-    given: Any,
-    *,
-    unit: str | None = None,
-    budget: Budget | None = None,
-    ledger: Ledger | str | None = None,
-    neighbors: str | Neighbors = Neighbors.ADD_REMOVE,
-    rows: int = 10,
-    groups: int | None = None,
-    name: str | None = None,
-    types: Mapping[str, str] | None = None,
-) -> Dataset:
-    """Open a table to ask about its people privately.
-
-    It is a path, a mapping of columns, a frame, a database address or an Ibis table.
-    A CSV or JSON file has no types: its columns are texts unless `types` declares
-    them, as in types={"fare": "number", "day": "date"}.
-
-    `unit` is the column that says whom a row is about; without it every row is a
-    person. One person counts for at most `rows` rows, 10 unless said. Without
-    `groups`, the rows of somebody who has more weigh less; with it, a keyed sample of
-    at most `rows` of them in at most `groups` groups is kept and the rest dropped.
-
-    `budget` is what all releases together may cost, as in hush.Budget(epsilon=1).
-    `ledger` is where it is kept, a `hush.Ledger` or its address. Without it the budget
-    lives in this process only: opening the table again begins a new one. With
-    ledger="sqlite:///budget.db" it stays on disk and survives crashes.
-    `neighbors` is how two tables that must look alike differ: "add-remove" of one
-    person, or "replace-one".
-    `name` is the table's name in SQL and in the ledger: the file's, or "data".
-    `types`, for CSV and JSON only, knows "number", "text", "date" and "boolean".
-
-    Example:
-        >>> import hush
-        >>> trips = {"driver": [1, 1, 2, 3], "fare": [10.0, 12, 8, 30]}
-        >>> budget = hush.Budget(epsilon=1)
-        >>> data = hush.open(trips, unit="driver", rows=2, budget=budget)
-        >>> query = data.agg(n=hush.count(), fare=hush.mean("fare", bounds=(0, 80)))
-        >>> sorted(query.release(epsilon=0.5).values)
-        ['fare', 'n']
-    """
-    found = source(given, name, types)
-    if unit is not None and unit not in found.table.columns:
-        known = ", ".join(sorted(found.table.columns))
-        raise InvalidArgument(
-            f"unit {unit!r} is not a column; the columns are {known}."
-        )
-    table = found.table if unit is None else told_apart(found.table, (unit,))
-    if isinstance(ledger, Ledger):
-        paying = ledger
-    else:
-        if budget is None and ledger is None:
-            raise InvalidArgument(
-                "give budget=, as in hush.Budget(epsilon=1), or ledger=."
-            )
-        paying = _account(ledger or "memory://", budget, found.name)
-    return Dataset(
-        table,
-        found.name,
-        found.version,
-        unit,
-        1 if unit is None else _rows(rows),
-        Neighbors.of(neighbors),
-        paying,
-        groups if groups is None else checks.whole("groups", groups, at_least=1),
-    )

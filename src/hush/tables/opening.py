@@ -1,0 +1,131 @@
+"""Opening a table: what it is, who is protected in it, and what pays."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hush import checks
+from hush.errors import InvalidArgument, LedgerError
+from hush.ledger import Budget, Ledger
+from hush.tables.dataset import Dataset, row_bound
+from hush.tables.source import source
+from hush.tables.typed import told_apart
+from hush.units import Neighbors
+
+_ROWS = 10  # of one person, unless said
+
+
+def _account(url: str, budget: Budget | None, name: str) -> Ledger:
+    """Return the ledger at an address, which knows this data set or is given a budget.
+
+    A file that is not there is not begun for nothing.
+    """
+    path = url.removeprefix("sqlite:///")
+    if budget is None and path != url and not Path(path).exists():
+        raise InvalidArgument(
+            f"ledger {url!r} does not exist yet: begin it with budget=, as in "
+            "hush.Budget(epsilon=1)."
+        )
+    paying = Ledger.open(url, budget=budget, dataset=name)
+    try:
+        paying.remaining()
+    except LedgerError:
+        paying.close()
+        raise InvalidArgument(
+            f"the ledger has no account of data set {name!r}: open one with budget=, "
+            "as in hush.Budget(epsilon=1), or give the name= it was opened under."
+        ) from None
+    return paying
+
+
+def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
+    """Refuse what says that somebody has several rows where every row is a person."""
+    if unit is not None:
+        return
+    # What rows= is by default says nothing about people, and is let pass.
+    given = {"rows": None if rows in (1, _ROWS) else rows, "groups": groups}
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgument(
+                f"{name}={value!r} says how much one person may count, but no unit= "
+                'says whose a row is. Write unit="column", the column that tells '
+                f"people apart; or leave {name}= out, if every row is another person."
+            )
+
+
+def _paying(given: Any, budget: Budget | None, name: str) -> Ledger:
+    """Return the ledger that was given, or the one at its address."""
+    if isinstance(given, Ledger):
+        return given
+    if given is not None and not isinstance(given, str):
+        shown = f"sqlite:///{given}" if isinstance(given, os.PathLike) else "memory://"
+        raise InvalidArgument(
+            f"ledger must be a hush.Ledger or the address of one, as in "
+            f"ledger={shown!r}; got a {type(given).__name__}."
+        )
+    if budget is None and given is None:
+        raise InvalidArgument("give budget=, as in hush.Budget(epsilon=1), or ledger=.")
+    return _account(given or "memory://", budget, name)
+
+
+def open_table(
+    given: Any,
+    *,
+    unit: str | None = None,
+    budget: Budget | None = None,
+    ledger: Ledger | str | None = None,
+    neighbors: str | Neighbors = Neighbors.ADD_REMOVE,
+    rows: int | None = None,
+    groups: int | None = None,
+    name: str | None = None,
+    types: Mapping[str, str] | None = None,
+) -> Dataset:
+    """Open a table to ask about its people privately.
+
+    It is a path, a mapping of columns, a frame, a database address or an Ibis table.
+    A CSV or JSON file has no types: its columns are texts unless `types` declares
+    them, as in types={"fare": "number", "day": "date"}.
+
+    `unit` is the column that says whom a row is about; without it every row is a
+    person, and `rows` and `groups` are left out. One person counts for at most `rows`
+    rows, 10 unless said. Without `groups`, the rows of somebody who has more weigh
+    less; with it, a keyed sample of at most `rows` of them in at most `groups` groups
+    is kept and the rest dropped.
+
+    `budget` is what all releases together may cost, as in hush.Budget(epsilon=1).
+    `ledger` is where it is kept, a `hush.Ledger` or its address. Without it the budget
+    lives in this process only: opening the table again begins a new one. With
+    ledger="sqlite:///budget.db" it stays on disk and survives crashes.
+    `neighbors` is how two tables that must look alike differ: "add-remove" of one
+    person, or "replace-one".
+    `name` is the table's name in SQL and in the ledger: the file's, or "data".
+    `types`, for CSV and JSON only, knows "number", "text", "date" and "boolean".
+
+    Example:
+        >>> import hush
+        >>> trips = {"driver": [1, 1, 2, 3], "fare": [10.0, 12, 8, 30]}
+        >>> budget = hush.Budget(epsilon=1)
+        >>> data = hush.open(trips, unit="driver", rows=2, budget=budget)
+        >>> query = data.agg(n=hush.count(), fare=hush.mean("fare", bounds=(0, 80)))
+        >>> sorted(query.release(epsilon=0.5).values)
+        ['fare', 'n']
+    """
+    _people(unit, rows, groups)
+    found = source(given, name, types)
+    if unit is not None and unit not in found.table.columns:
+        known = ", ".join(sorted(found.table.columns))
+        raise InvalidArgument(
+            f"unit {unit!r} is not a column; the columns are {known}."
+        )
+    table = found.table if unit is None else told_apart(found.table, (unit,))
+    return Dataset(
+        table,
+        found.name,
+        found.version,
+        unit,
+        1 if unit is None else row_bound(_ROWS if rows is None else rows),
+        Neighbors.of(neighbors),
+        _paying(ledger, budget, found.name),
+        groups if groups is None else checks.whole("groups", groups, at_least=1),
+    )

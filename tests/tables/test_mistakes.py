@@ -317,3 +317,27 @@ def test_the_ledger_of_a_data_set_knows_whose_budget_is_raised():
     assert data.budget.epsilon == 3
     with pytest.raises(InvalidArgument, match="name one account"):
         data.ledger.raise_budget(hush.Budget(epsilon=4), dataset="a", unit="b")
+
+
+@pytest.mark.parametrize(
+    "values", ["private", b"ab", {"a": 1}, {"a", "b"}, frozenset("ab"), 3, None]
+)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: hush.top_k("ward", 1, values=values),
+        lambda values: hush.mode("ward", values=values),
+        lambda values: hush.histogram("ward", values=values),
+    ],
+    ids=["top_k", "mode", "histogram"],
+)
+def test_values_are_a_list_and_no_text_of_letters(make, values):
+    # "private" was answered with a; t; i, and paid for.
+    with pytest.raises(InvalidArgument, match="values="):
+        make(values)
+
+
+def test_edges_are_a_list_and_no_number_of_bins():
+    for wrong in ("123", 10):
+        with pytest.raises(InvalidArgument, match=r"edges=\[0, 10, 20\]"):
+            hush.histogram("fare", edges=wrong)

@@ -1,7 +1,8 @@
 """Tallies: weighted counts of rows per public bin or public value, in each group."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, final
@@ -313,6 +314,11 @@ def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Hist
         )
     if values is not None:
         return Histogram(expression, candidates(values), bins=False)
+    if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
+        raise InvalidArgument(
+            "edges must be a list of rising numbers, as in edges=[0, 10, 20]; got "
+            f"{edges!r}."
+        )
     found = tuple(checks.real("edges", each) for each in edges)
     if len(found) < 2 or any(a >= b for a, b in itertools.pairwise(found)):
         raise InvalidArgument("edges must be two or more rising numbers.")
@@ -322,7 +328,16 @@ def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Hist
 
 
 def candidates(values: Any) -> tuple[Any, ...]:
-    """Return different public values, or refuse them."""
+    """Return different public values, or refuse them.
+
+    A text would be taken for its letters, and a set has no order to answer in.
+    """
+    kinds = (str, bytes, bytearray, Mapping, AbstractSet)
+    if isinstance(values, kinds) or not isinstance(values, Iterable):
+        raise InvalidArgument(
+            'values must be a list of public values, as in values=["a", "b"]; got a '
+            f"{type(values).__name__}."
+        )
     found = tuple(values)
     if not found or len(found) > _MOST_BINS or len(set(found)) != len(found):
         raise InvalidArgument(f"values must be 1 to {_MOST_BINS} different ones.")

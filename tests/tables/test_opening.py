@@ -14,7 +14,7 @@ BUDGET = hush.Budget(epsilon=1)
 @pytest.mark.parametrize("told", [{"rows": 40}, {"rows": 2}, {"groups": 3}])
 def test_several_rows_of_a_person_need_the_column_that_says_whose_they_are(told):
     (name,) = told
-    with pytest.raises(InvalidArgument, match=f"^{name}=.* unit=\"column\"") as said:
+    with pytest.raises(InvalidArgument, match=f'^{name}=.* unit="column"') as said:
         hush.open(TRIPS, budget=BUDGET, **told)
     assert f"leave {name}= out" in str(said.value)
     hush.open(TRIPS, unit="who", budget=BUDGET, **told)

@@ -38,6 +38,7 @@ def _people(mechanism, first, second):
 AGGREGATES = {
     "count": lambda: hush.count(),
     "count_distinct": lambda: hush.count_distinct("x"),
+    "people": lambda: hush.count_distinct("who"),
     "sum": lambda: hush.sum("x", bounds=(0, 30)),
     "mean": lambda: hush.mean("x * y", bounds=(-20, 50)),
     "variance": lambda: hush.variance("x", bounds=(0, 30)),
@@ -60,7 +61,7 @@ def run(grouping, neighbors, chosen, unit="who", opened=arrow):
         data = hush.open(
             opened(columns),
             unit=unit,
-            rows=3,
+            rows=3 if unit else None,
             neighbors=neighbors,
             budget=hush.Budget(epsilon=1e6, delta=0.5),
         )

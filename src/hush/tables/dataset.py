@@ -12,6 +12,7 @@ from hush.ledger import Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
+from hush.tables.distinct import counting_people
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
 from hush.tables.keys import fitting
@@ -261,6 +262,10 @@ class Grouped(called.Helpful):
             for text in each.expressions:
                 expression.number(self.dataset.table, text)
         names.check_outputs(self.groups.by, aggregates)
+        aggregates = {
+            name: counting_people(self.dataset, self.groups, each)
+            for name, each in aggregates.items()
+        }
         bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
         if len(bounded) < len(aggregates):
             return Seeking(self.dataset, self.groups, dict(aggregates))

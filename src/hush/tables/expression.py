@@ -22,8 +22,10 @@ __all__ = [
     "Kind",
     "Typed",
     "column",
+    "is_column",
     "number",
     "parse",
+    "read",
     "tame",
     "truth",
     "typed",
@@ -55,6 +57,23 @@ def parse(text: str) -> sql.Expression:
     raise refusal
 
 
+def read(table: ir.Table, text: str) -> sql.Expression:
+    """Return what a text stands for in a table: a column of that name, or SQL.
+
+    A column's whole name is that column, whatever else the text could mean.
+    """
+    if isinstance(text, str) and text in table.columns:
+        return sql.column(text, quoted=True)
+    return parse(text)
+
+
+def is_column(table: ir.Table, text: str, name: str) -> bool:
+    """Whether a text stands for the column of this name, quoted or not."""
+    found = read(table, text)
+    plain = isinstance(found, sql.Column) and not found.table
+    return plain and found.name == name
+
+
 def truth(table: ir.Table, text: str) -> Any:
     """Return a condition over the rows of a table; NULL counts as not fulfilled."""
     return expect(typed(table, text), Kind.TRUTH, text)
@@ -70,7 +89,7 @@ def unclamped(table: ir.Table, text: str) -> Any:
 
     A plain column needs no limits before it is clamped, only its NaN taken away.
     """
-    node = parse(text)
+    node = read(table, text)
     if isinstance(node, sql.Column) and node.name in table.columns:
         value = table[node.name]
         if value.type().is_float64():
@@ -80,7 +99,7 @@ def unclamped(table: ir.Table, text: str) -> Any:
 
 def typed(table: ir.Table, text: str) -> Typed:
     """Return any allowed expression with its kind."""
-    found = compile_node(table, parse(text))
+    found = compile_node(table, read(table, text))
     if size(found.value) > _MOST_NODES:
         raise Unsupported(
             f"the expression {text!r} grows too large once every step is guarded. "

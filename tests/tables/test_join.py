@@ -19,7 +19,8 @@ AREAS = pyarrow.table({"borough": ["Bronx", "Queens"], "area": ["north", "east"]
 
 
 def opened(table, ledger=None, **more):
-    arguments = {"unit": "u", "rows": 3, **more}
+    rows = {"rows": 3} if more.get("unit", "u") else {}
+    arguments = {"unit": "u", **rows, **more}
     if ledger is not None:
         return hush.open(table, ledger=ledger, **arguments)
     return hush.open(table, budget=hush.Budget(epsilon=1), **arguments)

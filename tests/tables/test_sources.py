@@ -284,7 +284,7 @@ def test_what_is_no_source_is_named(given, tmp_path, monkeypatch):
 @pytest.mark.parametrize("header", ["", "a,a\n", "a,,b\n"])
 def test_a_csv_without_names_is_refused(tmp_path, header):
     (tmp_path / "x.csv").write_text(header)
-    with pytest.raises(InvalidArgument, match="column names"):
+    with pytest.raises(InvalidArgument, match="name the columns"):
         source(tmp_path / "x.csv")
 
 

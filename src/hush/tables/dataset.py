@@ -161,8 +161,7 @@ class Dataset(called.Helpful):
                 "group_by needs keys=[...], the public values of "
                 f'{", ".join(columns)}, or keys="private" to find them in the data.'
             )
-        for name in columns:
-            self._groups(name)
+        columns = tuple(self._groups(name) for name in columns)
         told = replace(self, table=told_apart(self.table, columns))
         if not isinstance(keys, str):
             known = fitting(self.table, columns, keys)
@@ -176,13 +175,18 @@ class Dataset(called.Helpful):
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
         return Grouped(told, found)
 
-    def _groups(self, name: str) -> None:
+    def _groups(self, name: str) -> str:
+        """Return the column that a name stands for, quoted or not."""
+        bare = name[1:-1] if name[:1] == name[-1:] == '"' else name
+        if name not in self.table.columns and bare in self.table.columns:
+            return bare
         if name not in self.table.columns and "(" in name:
             raise Unsupported(
                 f"group_by takes columns; {name!r} is an expression. Name it first: "
                 f".select(part={name!r}).group_by('part', ...)."
             )
         expression.column(self.table, name)
+        return name
 
     @overload
     def agg(self, **aggregates: Aggregate) -> Query: ...

@@ -76,12 +76,18 @@ def is_column(table: ir.Table, text: str, name: str) -> bool:
 
 def truth(table: ir.Table, text: str) -> Any:
     """Return a condition over the rows of a table; NULL counts as not fulfilled."""
-    return expect(typed(table, text), Kind.TRUTH, text)
+    return expect(typed(table, text), Kind.TRUTH, _said(table, text))
+
+
+def _said(table: ir.Table, text: str) -> str:
+    """Return a text as it is written in an expression."""
+    plain = text not in table.columns or text.isidentifier()
+    return text if plain else f'"{text}"'
 
 
 def number(table: ir.Table, text: str) -> Any:
     """Return a finite number for every row; NULL where there is none."""
-    return expect(typed(table, text), Kind.NUMBER, text)
+    return expect(typed(table, text), Kind.NUMBER, _said(table, text))
 
 
 def unclamped(table: ir.Table, text: str) -> Any:
@@ -99,7 +105,25 @@ def unclamped(table: ir.Table, text: str) -> Any:
 
 def typed(table: ir.Table, text: str) -> Typed:
     """Return any allowed expression with its kind."""
-    found = compile_node(table, read(table, text))
+    try:
+        found = compile_node(table, read(table, text))
+    except Unsupported as refusal:
+        said = f"{refusal}{_quotes(table, text)}"
+    else:
+        return _small(found, text)
+    raise Unsupported(said)
+
+
+def _quotes(table: ir.Table, text: str) -> str:
+    """Return how a column is named in an expression, if quotes seem to be missing."""
+    for name in table.columns:
+        bare = name in text and f'"{name}"' not in text
+        if bare and not name.isidentifier():
+            return f" In an expression, column {name!r} is written in double quotes."
+    return ""
+
+
+def _small(found: Typed, text: str) -> Typed:
     if size(found.value) > _MOST_NODES:
         raise Unsupported(
             f"the expression {text!r} grows too large once every step is guarded. "

@@ -7,7 +7,6 @@ would let one record decide which questions are refused; so columns are texts un
 `types` declares them, and what does not spell a value of its type is NULL.
 """
 
-import csv
 import glob
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ import ibis
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables import embedded, texts
+from hush.tables import embedded, header, texts
 from hush.tables.engine import guarded
 
 PARQUET, DELIMITED, LINES = (
@@ -93,7 +92,7 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
         reader = f"read_parquet([{paths}], hive_types_autocast = false)"
     elif suffix in DELIMITED:
         separator = "\t" if suffix == ".tsv" else ","
-        names = _header(files, separator)
+        names = header.named(files, separator)
         reader = _delimited(paths, names, separator)
     else:
         names = list(types)
@@ -120,26 +119,16 @@ def _columns(names: Sequence[str]) -> str:
     return "{" + ", ".join(f"{quoted(each)}: 'VARCHAR'" for each in names) + "}"
 
 
-def _header(files: Sequence[Path], separator: str) -> list[str]:
-    """Return the names in the first line, which must be the same in all files."""
-    headers = set()
-    for each in files:
-        with each.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
-            headers.add(tuple(next(csv.reader(lines, delimiter=separator), ())))
-    names = list(headers.pop()) if len(headers) == 1 else []
-    if not names or len(set(names)) != len(names) or not all(names):
-        raise InvalidArgument(
-            "every CSV file must start with the same line of different column names."
-        )
-    return names
-
-
 def _delimited(paths: str, names: Sequence[str], separator: str) -> str:
-    # Nothing is detected; a line with the wrong number of fields is left out.
+    # Nothing is detected; a line with the wrong number of fields is left out. So is one
+    # that is not UTF-8, but DuckDB looks only at the columns that a query reads: one
+    # would count in one question and not in another. The hash reads them all.
+    every = ", ".join(map(embedded.identifier, names))
     return (
         f"read_csv([{paths}], auto_detect = false, header = true, quote = '\"', "
         f"escape = '\"', delim = {quoted(separator)}, columns = {_columns(names)}, "
-        "strict_mode = true, null_padding = false, ignore_errors = true)"
+        "strict_mode = true, null_padding = false, ignore_errors = true) "
+        f"WHERE hash({every}) IS NOT NULL"
     )
 
 

@@ -32,7 +32,7 @@ def expect(found: Typed, kind: Kind, text: str) -> Any:
             name = {Kind.NUMBER: "DOUBLE", Kind.DATE: "DATE"}[kind]
             hint = (
                 f" Write CAST({text} AS {name}), or open the file with types=, as in "
-                f"types={{{text!r}: {kind.value!r}}}."
+                f"types={{{text.strip(chr(34))!r}: {kind.value!r}}}."
             )
         if found.kind is Kind.DATE and kind is Kind.NUMBER:
             hint = (
@@ -52,7 +52,8 @@ def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
             "are columns, literals, arithmetic, comparisons, AND OR NOT IN BETWEEN "
             "LIKE IS NULL CASE COALESCE NULLIF CAST; ABS SIGN FLOOR CEIL ROUND SQRT LN "
             "LOG2 LOG10 EXP POWER LEAST GREATEST BIN WIDTH_BUCKET; LOWER UPPER TRIM "
-            "LENGTH SUBSTRING; YEAR QUARTER MONTH DAY ISODOW DATE_TRUNC DATE_DIFF."
+            "LENGTH SUBSTRING LEFT; YEAR QUARTER MONTH DAY ISODOW EXTRACT DATE_TRUNC "
+            "DATE_DIFF."
         )
     rule, allowed = known
     # An argument that a rule does not look at would change the meaning unseen.

@@ -93,12 +93,23 @@ def _in(table: ir.Table, node: Any) -> Typed:
     choices = node.args.get("expressions") or []
     literal = (sql.Literal, sql.Neg)
     if not choices or not all(isinstance(each, literal) for each in choices):
-        raise Unsupported(f"{node.sql()!r}: IN takes a list of literals.")
+        raise Unsupported(f"{node.sql()!r}: IN takes a list of literals.{_join(node)}")
     result: Any = None
     for each in choices:
         left, right = _pair(table, node.this, each)
         result = (left == right) if result is None else result | (left == right)
     return Typed(Kind.TRUTH, result)
+
+
+def _join(node: Any) -> str:
+    """Return what to write where a SELECT says which values are meant."""
+    if node.args.get("query") is None:
+        return ""
+    return (
+        " Join with what the SELECT lists: a public table, by tables= and JOIN ... "
+        "USING; or people, by WITH each AS (SELECT ... GROUP BY the unit) and JOIN "
+        "each USING (the unit)."
+    )
 
 
 def _between(table: ir.Table, node: Any) -> Typed:
@@ -173,7 +184,7 @@ learn(
             "this",
         ),
         sql.Is: (_is, _AT),
-        sql.In: (_in, "this expressions"),
+        sql.In: (_in, "this expressions query"),
         sql.Between: (_between, "this low high"),
         sql.Like: (_like, "this expression negate"),
         sql.Case: (_case, "ifs default"),

@@ -19,8 +19,8 @@ from sqlglot import expressions as sql
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables import expression, sql_aggregate
 from hush.tables.bounding import Grid, only
+from hush.tables.sql_text import apart, place, words
 from hush.tables.sql_text import only as takes
-from hush.tables.sql_text import place, words
 from hush.tables.typed import Kind, one_zero
 
 _ALLOWED = "COUNT SUM AVG MIN MAX"
@@ -56,7 +56,7 @@ def per_person(
     for name in columns:
         _free(name, {unit, *by})
     measures = {
-        name: _measure(text, f"_p{i}", bounds)
+        name: _measure(apart(expression.parse(text), table.columns), f"_p{i}", bounds)
         for i, (name, text) in enumerate(columns.items())
     }
     known = table.filter(table[unit].notnull())
@@ -78,8 +78,8 @@ def _free(name: str, taken: set[str]) -> None:
         )
 
 
-def _measure(text: str, name: str, bounds: Mapping[str, Any]) -> Measure:
-    node, condition = sql_aggregate.filtered(expression.parse(text))
+def _measure(asked: sql.Expression, name: str, bounds: Mapping[str, Any]) -> Measure:
+    node, condition = sql_aggregate.filtered(asked)
     if isinstance(node, sql.Count):
         takes(node, "this big_int")
         return _count(node, condition, name)

@@ -21,7 +21,7 @@ from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
 from hush.tables.query import Query
 from hush.tables.sql_keys import public_keys
-from hush.tables.sql_text import only, parsed, place, plain, words
+from hush.tables.sql_text import apart, only, parsed, place, plain, words
 from hush.tables.typed import column
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def statement(
     found, scope = sql_rows.rows(root, data, known, given)
     for each in [*root.expressions, root.args.get("group")]:
         if each is not None:
-            each.replace(plain(each, scope))
+            each.replace(apart(plain(each, scope), found.columns))
     groups = _groups(root)
     derived = {
         name: words(node) for name, node in groups.items() if not _same(name, node)
@@ -267,4 +267,4 @@ def _released(root: sql.Select, node: Any, scope: set[str]) -> str:
             f"{words(hidden[0])!r} is not among the outputs{place(node)}: HAVING and "
             "ORDER BY look at released values. Add it to SELECT."
         )
-    return words(found)
+    return words(apart(found, names.values()))

@@ -93,6 +93,12 @@ def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Sou
     if isinstance(given, Mapping):
         return _columns(given, called)
     made_by = type(given).__module__.split(".")[0]
+    if type(given).__name__ in ("Series", "ChunkedArray", "Array"):
+        raise InvalidArgument(
+            f"source is a {type(given).__name__} of {made_by}, one column without a "
+            "name. Give a table, as in {'fare': column}, with the column that tells "
+            "people apart if there is one."
+        )
     if made_by == "pyspark" and hasattr(given, "createOrReplaceTempView"):
         return _spark(given, called)
     if made_by == "polars" and hasattr(given, "collect"):

@@ -81,14 +81,14 @@ def aggregated(
         return _made("quantile", node, text, level, bounds=limits)
     if isinstance(node, sql.Mode) and condition is None:
         only(node, "this")
-        text = words(node.this)
+        text = called(node.this, values)
         if text not in values:
             raise Unsupported(
                 f"MODE needs the public values it may have{place(node)}: keys="
                 f"{{{text!r}: [...]}} in Python, keys = [...] under [columns.{text}] "
                 "in hush.toml."
             )
-        return _made("mode", node, text, values=list(values[text]))
+        return _made("mode", node, words(node.this), values=list(values[text]))
     way = ""
     if any(is_aggregate(each) for each in node.walk()):
         way = " Release them apart, and compute with what was released: that is free."
@@ -179,11 +179,17 @@ def bounded(
         low, high = (constant(each, "a bound of CLAMP") for each in ends)
         limits: Bounds = (low, high)
     else:
-        text = words(node)
+        text = called(node, bounds)
         if text not in bounds:
             raise Unsupported(_unbounded(node, whole))
         limits = bounds[text]
     return when(condition, words(node)), limits
+
+
+def called(node: sql.Expression, given: Mapping[str, Any]) -> str:
+    """Return what an expression is called in what was given: a column by its name."""
+    named = isinstance(node, sql.Column) and node.name in given
+    return node.name if named else words(node)
 
 
 def _unbounded(node: sql.Expression, whole: sql.Expression) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables.sql_text import only, place, plain, words
+from hush.tables.sql_text import apart, only, place, plain, words
 from hush.tables.typed import unknown
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def rows(
         scope.add(alias)
     where = statement.args.get("where")
     if where is not None:
-        found = found.where(words(plain(where.this, scope)))
+        condition = apart(plain(where.this, scope), found.columns)
+        found = found.where(words(condition))
     return found, scope
 
 
@@ -77,9 +78,9 @@ def _origin(
     if not isinstance(node.this, sql.Identifier):
         raise Unsupported(f"FROM takes tables, not functions{place(node)}.")
     scope = {node.alias or node.name}
-    if node.name == data.name and node.name not in tables:
-        return data, scope
     found = tables.get(node.name)
+    if found is None and _is_table(node, data.name):
+        return data, scope if node.alias else {node.name, data.name}
     if isinstance(found, Dataset):
         return found, scope
     raise Unsupported(
@@ -216,13 +217,19 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
         if isinstance(inner, sql.Column):
             kept[name] = inner.name
         else:
-            derived[f"derived{i}"] = words(inner)
+            derived[f"derived{i}"] = words(apart(inner, data.columns))
             kept[name] = f"derived{i}"
     whole = data.select(**derived) if derived else data
     for name in kept.values():
         if name not in whole.table.columns:
             raise Unsupported(unknown(name, data.table.columns))
     return whole.keep(kept)
+
+
+def _is_table(node: sql.Table, name: str) -> bool:
+    """Whether FROM means a table: names without quotes have no case in SQL."""
+    quoted = node.this.args.get("quoted")
+    return node.name == name or (not quoted and node.name.casefold() == name.casefold())
 
 
 def _is_column(node: Any, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlglot
@@ -72,6 +72,20 @@ def only(node: sql.Expression, allowed: str) -> None:
         raise Unsupported(
             f"{names} is not supported here{place(node)}: {words(node)!r}."
         )
+
+
+def apart(node: sql.Expression, columns: Iterable[str]) -> sql.Expression:
+    """Return an expression in which nothing but a column reads like a column's name.
+
+    Texts are read as columns first; what SQL means by a - b is in parentheses then.
+    """
+    strange = {name for name in columns if not name.isidentifier()}
+
+    def told(part: sql.Expression) -> sql.Expression:
+        named = isinstance(part, (sql.Column, sql.Identifier, sql.AggFunc))
+        return part if named or words(part) not in strange else sql.Paren(this=part)
+
+    return node.transform(told) if strange else node
 
 
 def plain(node: sql.Expression, scope: set[str]) -> sql.Expression:

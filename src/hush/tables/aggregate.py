@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from hush.errors import InvalidArgument
+from hush.tables import known
 from hush.tables.bounding import Grid
 from hush.tables.part import Floats, Limit, Needs, Part
 from hush.tables.reading import Term
@@ -285,10 +286,15 @@ def bounded(
 ) -> Any:
     """Return the aggregate, or one that waits where bounds are to be found.
 
+    Conditions, and CASE between literal numbers, have bounds of their own.
+
     `make` takes the bounds of each expression; one for all if there is but one.
     """
     if bounds is None:
-        raise InvalidArgument(_needed(expressions))
+        own = [known.bounds_of(each) for each in expressions]
+        if None in own:
+            raise InvalidArgument(_needed(expressions))
+        return make(*own)
     if isinstance(bounds, str):
         if bounds != "private":
             raise InvalidArgument(
@@ -305,8 +311,9 @@ def _needed(expressions: tuple[str, ...]) -> str:
     return (
         f"{' and '.join(map(repr, expressions))} must have bounds: they limit what one "
         "person can add, and are public, so they must come from what is known without "
-        f"the data. Write bounds={shown}, the lowest and the highest value that counts;"
-        ' or bounds="private", which spends a quarter of epsilon to find them.'
+        f"the data. Write bounds={shown}, the lowest and the highest value that counts "
+        'and (0, 1) for true and false; or bounds="private", which spends a '
+        "quarter of epsilon to find them."
     )
 
 

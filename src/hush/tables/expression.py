@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import expressions as sql
 
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables import functions, operators
+from hush.tables import functions, numbers, operators
 from hush.tables.node import compile_node, expect
 from hush.tables.typed import Kind, Typed, column, size, tame
 
@@ -86,8 +86,12 @@ def _said(table: ir.Table, text: str) -> str:
 
 
 def number(table: ir.Table, text: str) -> Any:
-    """Return a finite number for every row; NULL where there is none."""
-    return expect(typed(table, text), Kind.NUMBER, _said(table, text))
+    """Return a finite number for every row; NULL where there is none.
+
+    A truth value is 1 or 0.
+    """
+    found = numbers.of_truth(typed(table, text))
+    return expect(found, Kind.NUMBER, _said(table, text))
 
 
 def unclamped(table: ir.Table, text: str) -> Any:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import ibis
 import ibis.expr.types as ir
 from sqlglot import expressions as sql
 
@@ -19,7 +18,7 @@ from hush.tables.node import (
     value,
     whole_constant,
 )
-from hush.tables.typed import Kind, Typed, ranged
+from hush.tables.typed import Kind, Typed
 
 
 def _one(apply: Callable[[Typed], Typed]) -> Rule:
@@ -134,10 +133,7 @@ def _cast(table: ir.Table, node: Any) -> Typed:
         if found.kind is Kind.TEXT:
             result = texts.number(found.value)
         elif found.kind is Kind.TRUTH:
-            value = ibis.cases(
-                (found.value, 1.0), (~found.value, 0.0), else_=ibis.null("float64")
-            )
-            result = ranged(value, 1.0, 1.0)
+            result = numbers.of_truth(found)
         if result.kind is Kind.NUMBER:
             return numbers.whole(result) if target == "whole" else result
     raise Unsupported(

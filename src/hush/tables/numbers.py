@@ -12,7 +12,7 @@ import ibis
 
 from hush import checks
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables.typed import EXACT, Typed, ranged, tamed
+from hush.tables.typed import EXACT, Kind, Typed, ranged, tamed
 
 _MOST_POWER = 8
 _MOST_EXPONENT = 300.0
@@ -125,6 +125,13 @@ def total(a: Typed, b: Typed) -> Typed:
     # What is left when almost all cancels is at least half a last digit.
     least = min(a.least, b.least) * 2.0**-53
     return ranged(a.value + b.value, least, (a.most + b.most) * 2)
+
+
+def of_truth(x: Typed) -> Typed:
+    """A truth value as 1 or 0; whatever else is given stays."""
+    if x.kind is not Kind.TRUTH:
+        return x
+    return ranged(ibis.cases((x.value, 1.0), (~x.value, 0.0), else_=_null()), 1.0, 1.0)
 
 
 def difference(a: Typed, b: Typed) -> Typed:

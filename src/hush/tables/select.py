@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables import expression, sql_aggregate, sql_rows
+from hush.tables import expression, known, sql_aggregate, sql_rows
 from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
@@ -92,8 +92,8 @@ def statement(
     root = parsed(text)
     only(root, _CLAUSES)
     given = bounds or {}
-    known = sql_rows.with_names(root, data, tables or {}, given)
-    found, scope = sql_rows.rows(root, data, known, given)
+    named = sql_rows.with_names(root, data, tables or {}, given)
+    found, scope = sql_rows.rows(root, data, named, given)
     for each in [*root.expressions, root.args.get("group")]:
         if each is not None:
             each.replace(apart(plain(each, scope), found.columns))
@@ -107,6 +107,8 @@ def statement(
         column(found.table, name)  # refuses it, before a bound is asked for
     for text in sql_aggregate.bare(root.expressions):
         expression.number(found.table, text)  # no bounds would help a text or a date
+        if expression.typed(found.table, text).kind is expression.Kind.TRUTH:
+            given = {text: known.TRUTH, **given}
     outputs = _outputs(root, groups, given, keys)
     if groups:
         values = _keys(groups, keys)

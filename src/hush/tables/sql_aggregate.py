@@ -6,6 +6,7 @@ from typing import Any
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
+from hush.tables import known
 from hush.tables.node import constant
 from hush.tables.sql_text import only, place, words
 
@@ -179,10 +180,10 @@ def bounded(
         low, high = (constant(each, "a bound of CLAMP") for each in ends)
         limits: Bounds = (low, high)
     else:
-        text = called(node, bounds)
-        if text not in bounds:
+        own = bounds.get(called(node, bounds)) or known.bounds(node)
+        if own is None:
             raise Unsupported(_unbounded(node, whole))
-        limits = bounds[text]
+        limits = own
     return when(condition, words(node)), limits
 
 

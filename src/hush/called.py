@@ -37,6 +37,7 @@ PACKAGE = {
     **_all("gaussian Gaussian", "Write hush.mechanisms.Gaussian."),
 }
 GROUPED = {
+    **_all("release", "Ask first, as in .agg(n=hush.count()).release(epsilon=1)."),
     **_all("aggregate summarise summarize", "Write .agg(n=hush.count())."),
     **_all("count size", "Write .agg(n=hush.count())."),
     **{
@@ -58,10 +59,13 @@ DATASET = {
     ),
     **_all("head tail show collect shape to_pandas df", _ROWS),
 }
-QUERY = _all(
-    "execute run collect compute fetch to_pandas df values",
-    "Write .release(epsilon=...), which pays and answers.",
-)
+QUERY = {
+    **_all(
+        "execute run collect compute fetch to_pandas df values",
+        "Write .release(epsilon=...), which pays and answers.",
+    ),
+    **_all("sql to_sql", "Write .sql_text()."),
+}
 ANSWER = {
     **_all("df to_df to_frame pandas", "Write .to_pandas()."),
     **_all("polars", "Write .to_polars()."),
@@ -69,6 +73,8 @@ ANSWER = {
     **_all("value data result results", "Write .values."),
     **_all("intervals ci", "Write .interval(0.95)."),
     **_all("columns", "Write list(answer)."),
+    **_all("write_csv save export", 'Write .to_csv("answer.csv").'),
+    **_all("long melt explode", 'Write .cells("shape").'),
 }
 
 

@@ -52,6 +52,7 @@ def test_no_canary_leaves(folder, caplog, capfd, monkeypatch):
         try:
             query = ask()
             seen += [repr(query.plan(epsilon=1, delta=1e-5)), query.explain()]
+            seen.append(query.sql_text())
             answer = query.release(epsilon=1, delta=1e-5)
             seen += [repr(answer), answer.to_json(), str(answer)]
             seen += [repr(answer.receipt), repr(answer.receipt.to_dict())]

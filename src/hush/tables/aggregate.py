@@ -59,6 +59,11 @@ class Aggregate(ABC):
         """Names of its numbers, where there are several for each group."""
         return ()
 
+    @property
+    def within(self) -> tuple[float, float] | None:
+        """What its answers lie within whatever the data; None where that is open."""
+        return None
+
     @abstractmethod
     def needs(self, limit: Limit) -> Needs:
         """Return the parts it is made of, and how much each matters to its error.
@@ -145,6 +150,11 @@ class Mean(Aggregate):
     def expressions(self) -> tuple[str, ...]:
         """The averaged one."""
         return (self.expression,)
+
+    @property
+    def within(self) -> tuple[float, float]:
+        """Its bounds."""
+        return self.bounds
 
     def _parts(self, limit: Limit) -> tuple[Statistic, Statistic]:
         term = Term(((self.expression, Grid.of(self.bounds)),))

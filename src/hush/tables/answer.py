@@ -46,6 +46,12 @@ class Answer(Shown):
         return {name: labels for name, labels in named.items() if labels}
 
     @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """What values lie within whatever the data: known of means and quantiles."""
+        named = {n: each.within for n, each in self.query.aggregates.items()}
+        return {name: ends for name, ends in named.items() if ends is not None}
+
+    @property
     def _found(self) -> int:
         """How many answers come before the parts: those that found the groups."""
         return len(self.mechanisms) - len(self.query.parts)

@@ -85,6 +85,11 @@ class Presented(Shown):
         """Names of the numbers of histograms and quantiles; see `Answer.labels`."""
         return self.answer.labels
 
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """What values lie within; see `Answer.ranges`."""
+        return self.answer.ranges
+
     @cached_property
     def rows(self) -> list[int]:
         """Numbers of the rows shown, in their order."""

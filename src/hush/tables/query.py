@@ -201,9 +201,7 @@ class Query(called.Helpful):
         return tuple(each.relation(self.view) for each in self.readings)
 
     def explain(self) -> str:
-        """Return the plan in plain words and the SQL that will run."""
-        import ibis
-
+        """Return in plain words what one person can do; `sql_text` shows the SQL."""
         data = self.dataset
         lines = [
             f"One person (by {data.unit or 'row'}) counts for at most "
@@ -212,9 +210,17 @@ class Query(called.Helpful):
             self.groups.words(),
             *(f"{part.name}: {part.words()}" for part in self.parts),
             *(each.note for each in self.readings if each.note),
-            *(str(ibis.to_sql(each)) for each in self.relations()),
         ]
         return "\n".join(lines)
+
+    def sql_text(self) -> str:
+        """Return the SQL that will run; it reads nothing.
+
+        Columns of CSV and JSON files are read from texts in it, used or not.
+        """
+        import ibis
+
+        return "\n".join(str(ibis.to_sql(each)) for each in self.relations())
 
     def release(
         self,

@@ -118,6 +118,10 @@ class Seeking:
         words = f"{SHARE:.0%} of epsilon finds bounds, all groups together:"
         return f"{words}\n{self.first.explain()}"
 
+    def sql_text(self) -> str:
+        """Return the SQL of what is asked first."""
+        return self.first.sql_text()
+
     def release(
         self,
         epsilon: float,

@@ -181,6 +181,11 @@ class Quantile(Aggregate):
     population_ends: bool = False
 
     @property
+    def within(self) -> tuple[float, float]:
+        """Its bounds."""
+        return self.bounds
+
+    @property
     def expressions(self) -> tuple[str, ...]:
         """The ranked one."""
         return (self.expression,)

@@ -48,8 +48,12 @@ class Statement:
         return self.query.plan(epsilon, delta, **more)
 
     def explain(self) -> str:
-        """Return the plan in plain words and the SQL that will run."""
+        """Return in plain words what one person can do; `sql_text` shows the SQL."""
         return self.query.explain()
+
+    def sql_text(self) -> str:
+        """Return the SQL that will run; it reads nothing."""
+        return self.query.sql_text()
 
     def release(
         self, epsilon: float, delta: float = 0.0, **more: Any

@@ -1,16 +1,27 @@
 """How released columns are shown: frames, plots, text and notebooks."""
 
+import csv
+import io
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hush import called, markup
+from hush.errors import InvalidArgument
+from hush.tables import flat
 from hush.tables.extra import package
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
+
+
+_WIDE = (
+    "(an interval as wide as its bounds says nothing: more epsilon, or coarser groups)"
+)
 
 
 class Shown(called.Helpful, ABC):
@@ -72,6 +83,47 @@ class Shown(called.Helpful, ABC):
         package("pyarrow", "polars", "to_polars()")
         return polars.from_arrow(self.to_arrow(level))
 
+    def cells(self, name: str, level: float | None = 0.95) -> dict[str, list[Any]]:
+        """Return a histogram, quantiles or top values as a row for each of them.
+
+        Plain columns, as of `to_dict`: the groups, `name_cell` with what each is
+        called, and the value with its interval. pandas.DataFrame takes them.
+        """
+        columns = self.to_dict(level)
+        if name not in self.values or not flat.several(columns, name):
+            raise InvalidArgument(
+                f"{name!r} has no cells: cells() is for histograms, quantiles and top "
+                "values. Others are in to_dict()."
+            )
+        return self._cells(name, columns)
+
+    def _cells(self, name: str, columns: flat.Columns) -> dict[str, list[Any]]:
+        keys = [each for each in self.to_dict() if each not in self.values]
+        return flat.rows(columns, keys, name, self.labels.get(name, ()))
+
+    def _long(self, columns: flat.Columns) -> bool:
+        """Whether there is one aggregate, and it has several values for each group."""
+        return len(self.values) == 1 and flat.several(columns, next(iter(self.values)))
+
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, level: float | None = 0.95
+    ) -> str:
+        """Return the answer as CSV text, and write it to `path` if there is one.
+
+        A histogram alone has a row for each of its cells; beside others, a column.
+        """
+        columns: flat.Columns = self.to_dict(level)
+        if self._long(columns):
+            columns = self._cells(next(iter(self.values)), columns)
+        columns = flat.wide(columns, self.labels, list(self.values))
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        if path is not None:
+            Path(path).write_text(text.getvalue(), encoding="utf-8", newline="")
+        return text.getvalue()
+
     def plot(
         self, name: str | None = None, *, level: float = 0.95, axes: Any = None
     ) -> Any:
@@ -82,6 +134,8 @@ class Shown(called.Helpful, ABC):
 
     def __repr__(self) -> str:
         columns: Mapping[str, list[Any]] = self.to_dict(0.95)
+        if self._long(columns):
+            columns = self._cells(next(iter(self.values)), columns)
         shown = markup.aligned(dict(zip(columns, self._texts(columns), strict=True)))
         return f"{shown}\n{self._remark(columns)}".rstrip()
 
@@ -100,10 +154,29 @@ class Shown(called.Helpful, ABC):
             )
         if not any(name.endswith("_low") for name in columns):
             return ""
-        return "(95% intervals of the noise; what bounds and rows= cut off is not in)"
+        said = "(95% intervals of the noise; what bounds and rows= cut off is not in)"
+        return f"{said}\n{_WIDE}" if self._wide(columns) else said
+
+    @property
+    @abstractmethod
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """What the values of aggregates lie within whatever the data, where known."""
+
+    def _wide(self, columns: flat.Columns) -> bool:
+        """Whether an interval is all that its bounds allow."""
+        return any(
+            np.any(
+                (np.array(columns[f"{name}_low"]) <= lower)
+                & (np.array(columns[f"{name}_high"]) >= upper)
+            )
+            for name, (lower, upper) in self.ranges.items()
+            if f"{name}_low" in columns
+        )
 
     def _repr_html_(self) -> str:
         columns = self.to_dict(0.95)
+        if self._long(columns):
+            columns = self._cells(next(iter(self.values)), columns)
         title = f"Released with 95% intervals, {self.receipt}"
         rows = zip(*self._texts(columns), strict=True)
         return markup.grid(title, list(columns), rows)

@@ -103,8 +103,8 @@ def _point(
     if not at and not math.isfinite(float(curve.epsilon_at(at))):
         raise BudgetExceeded(
             f"{curve!r} needs a delta above 0, and this budget has none. Open one with "
-            "a delta, as in hush.Budget(epsilon=1, delta=1e-6), or use a mechanism that "
-            "is pure."
+            "a delta, as in hush.Budget(epsilon=1, delta=1e-6), or use a mechanism "
+            "that is pure."
         )
     return _finite(curve, at), share
 

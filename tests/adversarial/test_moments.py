@@ -2,7 +2,6 @@
 
 import datetime
 
-import ibis
 import polars as pl
 import pyarrow as pa
 import pytest

@@ -66,7 +66,7 @@ def test_decimals_that_no_double_is_near_are_refused(table, column):
         lambda data: data.agg(n=hush.sum(column, bounds=(0, 9))),
         lambda data: data.agg(n=hush.count_distinct(column)).release(1),
         lambda data: data.group_by(column, keys="private"),
-        lambda data: opened(table, unit=column),
+        lambda _: opened(table, unit=column),
     ):
         with pytest.raises(Unsupported, match=column):
             ask(opened(table))

@@ -23,7 +23,7 @@ from hush.tables.moments import tame_moment
 LARGE, SMALL = 1e70, 1e-70  # a tame number: four of them multiply within range
 TOP, BOTTOM = 1e300, 1e-300  # what an operation may reach before it is tamed again
 EXACT = 2.0**52  # from here on every double is whole
-_DIGITS = 76  # of a decimal, as many as Arrow has
+_USUAL, _DIGITS = 38, 76  # of a decimal, as many as engines and Arrow have
 
 
 class Kind(StrEnum):
@@ -128,6 +128,16 @@ def _is_double(decimal: Any) -> bool:
     return all(each is not None and abs(each) <= _DIGITS for each in digits)
 
 
+def _fetchable(decimal: Any) -> Any:
+    """Return a decimal that is what its type says, or NULL.
+
+    PostgreSQL has NaN among them, and DuckDB's largest whole numbers 39 digits.
+    """
+    limit = 1e38 if decimal.type().precision <= _USUAL else 1e77
+    held = decimal.cast("float64").abs() < limit
+    return ibis.ifelse(held, decimal, ibis.null(decimal.type()))
+
+
 def one_zero(number: Any) -> Any:
     """Return a double without the sign of a zero."""
     # Not number + 0.0, which Polars takes for the number.
@@ -150,10 +160,8 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
         if dtype.is_date() or _is_plain_timestamp(value):
             plain[name] = tame_moment(value, backend_of(value))
         endless = dtype.is_decimal() and not _is_double(dtype)
-        if dtype.is_decimal() and not endless and backend_of(value) == "postgres":
-            # Its decimals may be NaN, which cannot be fetched or put in order.
-            number = ~value.cast("float64").isnan()
-            plain[name] = ibis.ifelse(number, value, ibis.null(dtype))
+        if dtype.is_decimal() and not endless:
+            plain[name] = _fetchable(value)
         timed = dtype.is_interval() or dtype.is_time()
         if endless or timed or dtype.is_json() or dtype.is_nested():
             raise Unsupported(

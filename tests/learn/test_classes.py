@@ -120,3 +120,30 @@ def test_labels_given_as_classes_are_not_shown():
     with pytest.raises(InvalidArgument, match="got 6, some of them twice") as refused:
         GaussianNB(1.0, bounds=(-1, 1), classes=labels).plan(6, 2)
     assert "secret" not in str(refused.value)
+
+
+@every
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [(data()[1].astype(str), (0, 1)), (data()[1], ("0", "1")), (data()[1], WORDS)],
+    ids=["texts", "numbers", "an array of classes"],
+)
+def test_labels_of_a_type_that_no_class_has_are_refused_before_a_charge(
+    name, labels, classes
+):
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=100))
+    model = clone(MODELS[name]).set_params(classes=classes)
+    with pytest.raises(InvalidArgument, match="no row would be counted"):
+        model.fit(data()[0], labels, ledger=ledger)
+    assert ledger.remaining().epsilon == 100
+
+
+@pytest.mark.parametrize("odd", ["x", None, math.nan, 10**400])
+def test_one_odd_label_among_objects_is_never_refused(odd):
+    x, y = data()
+    labels = y.astype(object)
+    labels[3] = odd
+    Classes(("0", "1")).admit(labels)
+    Classes((0, 1)).admit(labels)
+    Classes((0, 1)).admit(labels.tolist())
+    LogisticRegression(50.0, **BOX, classes=(0, 1)).fit(x, labels)

@@ -50,7 +50,7 @@ _TABLE: tuple[tuple[str, _Change], ...] = (
         r"one in hush\.toml, `hush budget --raise`",
         "write the larger one under [budget] in hush.toml, then `hush budget --raise`",
     ),
-    (r"Use more noise(?=, or enlarge)", "Give a smaller -e"),
+    (r"Use more noise, that is a smaller \w+(?=, or enlarge)", "Give a smaller -e"),
     (r"use less of it, or a mechanism that needs none", "give a smaller -d, or none"),
     (r"use less of both", "give a smaller -e and a smaller -d"),
     (

@@ -14,7 +14,7 @@ from hush.errors import InvalidArgument
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
 from hush.learn.rows import Ball, Box, Rows, apart, either, shape
-from hush.learn.targets import Targets
+from hush.learn.targets import Classes, Targets
 from hush.noise import SECURE, Source
 
 Floats = NDArray[np.float64]
@@ -117,6 +117,8 @@ class Model(Learner):
             raise InvalidArgument(
                 f"y must hold one target per row ({size}); got shape {tuple(given)}."
             )
+        if hasattr(self, "classes"):
+            Classes.of(self.classes).admit(y)
         return self._learn(X, (X, y), ledger, key, source, version)
 
 

@@ -63,6 +63,23 @@ class Classes(Targets):
             )
         return cls(tuple(classes))
 
+    def admit(self, values: Any) -> None:
+        """Refuse an array of a type that no class has: all its rows would be lost.
+
+        The type of an array is public, as its shape is; an array of objects has none.
+        """
+        of = getattr(getattr(values, "dtype", None), "kind", "")
+        texts = [isinstance(name, str) for name in self.names]
+        if (of in tuple("US") and not any(texts)) or (
+            of in tuple("iuf") and all(texts)
+        ):
+            what, other = ("texts", "none") if of in "US" else ("numbers", "only texts")
+            raise InvalidArgument(
+                f"y is an array of {what} and classes holds {other}: no row would be "
+                "counted. Convert y, as in y.astype(int), or name the classes as they "
+                "are spelt in y."
+            )
+
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return -1 and 1; a label that is no class leaves its row without target."""
         found = self._found(values)

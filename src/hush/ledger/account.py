@@ -166,16 +166,22 @@ def shortfall(balance: Balance, units: Units, what: str) -> str:
     has = left_text(grid.notion, left)
     if units[1] and not left[1]:
         has += ", delta 0"
-    more = "Use more noise"
+    more = f"Use more noise, that is a smaller {grid.notion}"
     if units[1] > balance.left[1]:
         both = units[0] > balance.left[0]
         more = f"{'Epsilon and delta are' if both else 'Delta is'} short: use less of "
         more += "both" if both else "it, or a mechanism that needs none"
     squares = " (squares of mu add up)" if grid.notion == "mu" else ""
+    enlarged = f"{_enlarging(balance, units)}."
+    if grid.notion != "epsilon":
+        enlarged += (
+            f" Sampled training has a heavy tail and is dear in {grid.notion}: a "
+            "budget of epsilon and delta holds more of it."
+        )
     return (
         f"{what} needs {needs} of {readable(balance.name)}; {has} of "
         f"{amounts_text(grid.notion, limit)} is left{squares}. Nothing was "
-        f"spent. {more}, or enlarge the budget: {_enlarging(balance, units)}."
+        f"spent. {more}, or enlarge the budget: {enlarged}"
     )
 
 

@@ -23,6 +23,7 @@ from hush.tables.moments import tame_moment
 LARGE, SMALL = 1e70, 1e-70  # a tame number: four of them multiply within range
 TOP, BOTTOM = 1e300, 1e-300  # what an operation may reach before it is tamed again
 EXACT = 2.0**52  # from here on every double is whole
+_USUAL, _DIGITS = 38, 76  # of a decimal, as many as engines and Arrow have
 
 
 class Kind(StrEnum):
@@ -105,7 +106,7 @@ def column(table: ir.Table, name: str) -> Typed:
         return ranged(value.cast("float64"), 1.0, 2.0**64)
     if dtype.is_floating():
         return Typed(Kind.NUMBER, tame(value))
-    if dtype.is_decimal() and dtype.precision is not None:
+    if dtype.is_decimal() and _is_double(dtype):
         return Typed(Kind.NUMBER, tame(value, floating=False))
     if dtype.is_string():
         return Typed(Kind.TEXT, value)
@@ -116,6 +117,25 @@ def column(table: ir.Table, name: str) -> Typed:
         "Convert it to a number, a text, a date or a timestamp without a zone in a "
         "view."
     )
+
+
+def _is_double(decimal: Any) -> bool:
+    """Whether every value of a decimal type is near a double.
+
+    PostgreSQL has a thousand digits, and fails on those that no double is near.
+    """
+    digits = (decimal.precision, decimal.scale)
+    return all(each is not None and abs(each) <= _DIGITS for each in digits)
+
+
+def _fetchable(decimal: Any) -> Any:
+    """Return a decimal that is what its type says, or NULL.
+
+    PostgreSQL has NaN among them, and DuckDB's largest whole numbers 39 digits.
+    """
+    limit = 1e38 if decimal.type().precision <= _USUAL else 1e77
+    held = decimal.cast("float64").abs() < limit
+    return ibis.ifelse(held, decimal, ibis.null(decimal.type()))
 
 
 def one_zero(number: Any) -> Any:
@@ -139,7 +159,9 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
             plain[name] = only(~value.isnan(), one_zero(value.cast("float64")))
         if dtype.is_date() or _is_plain_timestamp(value):
             plain[name] = tame_moment(value, backend_of(value))
-        endless = dtype.is_decimal() and dtype.precision is None
+        endless = dtype.is_decimal() and not _is_double(dtype)
+        if dtype.is_decimal() and not endless:
+            plain[name] = _fetchable(value)
         timed = dtype.is_interval() or dtype.is_time()
         if endless or timed or dtype.is_json() or dtype.is_nested():
             raise Unsupported(

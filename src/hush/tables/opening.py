@@ -43,8 +43,7 @@ def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
     """Refuse what says that somebody has several rows where every row is a person."""
     if unit is not None:
         return
-    # What rows= is by default says nothing about people, and is let pass.
-    given = {"rows": None if rows in (1, _ROWS) else rows, "groups": groups}
+    given = {"rows": None if rows == 1 else rows, "groups": groups}
     for name, value in given.items():
         if value is not None:
             raise InvalidArgument(

@@ -198,6 +198,6 @@ def test_public_types_and_numbers_decide():
 
 
 def test_a_plan_says_where_rows_are_weighed():
-    text = asked(people(5)).explain()
-    assert Census.note in text
-    assert '"_code"' in text
+    query = asked(people(5))
+    assert Census.note in query.explain()
+    assert '"_code"' in query.sql_text()

@@ -217,9 +217,9 @@ def test_texts_are_asked_of_the_engine():
 
 
 def test_a_plan_says_where_rows_are_counted():
-    text = asked(people(8), ("k",)).explain()
-    assert Roll.note in text
-    assert "_unit" in text
+    query = asked(people(8), ("k",))
+    assert Roll.note in query.explain()
+    assert "_unit" in query.sql_text()
 
 
 def test_ranks_are_a_code_of_different_rows():

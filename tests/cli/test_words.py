@@ -1,9 +1,7 @@
 """Messages of commands: advice that a shell can follow, and keys that can be copied."""
 
 import pytest
-from typer.testing import CliRunner
 
-from hush.cli import app
 from shop import BY, COUNT
 
 PYTHON = ("types=", "release(", "raise_budget", "in Python", "hush.Budget(")
@@ -86,14 +84,16 @@ def test_verify_finds_the_ledger_that_hush_toml_names(shop):
 
 
 @pytest.mark.parametrize("key", [None, "k" * 70])
-def test_a_key_is_shown_whole_on_a_narrow_terminal(shop, key):
+def test_a_key_is_shown_whole_on_a_narrow_terminal(shop, key, monkeypatch):
     more = () if key is None else ("--key", key)
     assert (
         shop.run("query", COUNT, "-e", 0.123456, "-d", "1.5e-7", *more).exit_code == 0
     )
     whole = shop.json("budget")["charges"][0]["key"]
-    shown = CliRunner().invoke(app, ["budget"], env={"COLUMNS": "80"}).stdout
+    monkeypatch.setattr("hush.cli.layout.width", lambda: 80)
+    shown = shop.run("budget").stdout
     assert "…" not in shown
+    assert "  epsilon 0.123456, delta 1.5e-07\n       rows\n" in shown
     if key is None:
         assert whole in shown
     else:

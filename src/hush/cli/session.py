@@ -1,14 +1,14 @@
 """What all commands share: where output goes, and how an error ends a command.
 
-The result goes to standard output, as tables or as one JSON object; remarks, progress
-and errors go to standard error. No text of another library's error is ever printed: it
-could quote a data value.
+The result goes to standard output, as a table, as CSV or as one JSON object; remarks,
+progress and errors go to standard error. No text of another library's error is ever
+printed where data is involved: it could quote a value.
 """
 
 import json
 import math
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -18,15 +18,17 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from hush.cli import layout
 from hush.cli.codes import Code, code_of
 from hush.cli.spelling import spelled
 from hush.errors import HushError
 
+_ENDLESS = 1 << 20  # columns of a file: no line of it is broken
 SCHEMA = 1  # of the JSON; a field is never renamed or removed under one number
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print the result only: no progress.")
+    bool, typer.Option("--quiet", "-q", help="Print the result only: no remarks.")
 ]
 Debug = Annotated[
     bool, typer.Option("--debug", help="On an internal error, show where it was.")
@@ -44,7 +46,7 @@ class Session:
 
     @property
     def _out(self) -> Console:
-        return Console(highlight=False, soft_wrap=False)
+        return Console(highlight=False, width=layout.width() or _ENDLESS)
 
     def show(self, *things: Any) -> None:
         """Print the result for people: texts and tables."""
@@ -52,10 +54,15 @@ class Session:
             for each in things:
                 self._out.print(Text(each) if isinstance(each, str) else each)
 
-    def note(self, text: str) -> None:
-        """Print a remark that is not part of the result."""
+    def table(self, columns: Sequence[layout.Column]) -> None:
+        """Print a table of which nothing is cut off."""
+        self.show(layout.table(columns, layout.width()))
+
+    def note(self, *texts: str) -> None:
+        """Print remarks that are not part of the result."""
         if not self.as_json and not self.quiet:
-            typer.echo(text, err=True)
+            for each in texts:
+                typer.echo(each, err=True)
 
     def give(self, **fields: Any) -> None:
         """Print the result for programs."""

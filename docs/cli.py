@@ -76,8 +76,8 @@ are null.
 | `[columns.NAME] type` | `number`, `text`, `date` or `boolean`; needed for CSV only, where all else is text |
 | `[columns.NAME] bounds` | public bounds, as in `[0, 80]`; or `"private"`, which costs a quarter of ε |
 | `[columns.NAME] keys` | public values for GROUP BY, or `"private"` |
-| `[keys]` | public tuples for several columns at once: `"region, year" = [["north", 2024]]` |
-| `[tables]` | public tables that JOIN may name: `zones = "zones.parquet"` |
+| `[keys]` | public values of what SELECT names and of columns of public tables, as in `year = [2025, 2026]`; and tuples for several columns at once: `"region, year" = [["north", 2026]]` |
+| `[tables]` | public tables that JOIN may name: `zones = "zones.parquet"`; a CSV file may have types: `zones = {{source = "zones.csv", types = {{population = "number"}}}}` |
 
 The first query begins the ledger. A ledger that exists is never given a new account by
 accident: `hush budget --open` adds the data set to it, `hush budget --raise` enlarges the
@@ -218,7 +218,7 @@ def transcript() -> str:
                     lines.append(step)
                     continue
                 words, arguments = step
-                with mock.patch.object(layout, "width", lambda: WIDTH):
+                with mock.patch.object(layout, "width", return_value=WIDTH):
                     done = runner.invoke(app, arguments)
                 if done.exit_code:
                     raise SystemExit(done.output)

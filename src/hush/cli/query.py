@@ -53,6 +53,7 @@ def query(
         else:
             out.table(released.shown(columns, answer.labels, remarks.counts(answer)))
         out.note(
+            "",
             *remarks.protection(about, answer, epsilon),
             f"Intervals hold at {level:.0%} each. They cover the noise, not what "
             "bounds and rows cut off.",

@@ -13,6 +13,7 @@ RANKS = {
     4: {"tables", "learn", "inference", "local", "synth", "audit", "holdout"},
     5: {"plots"},
     6: {"cli", "server"},
+    7: {"__main__"},
 }
 RANK = {name: rank for rank, names in RANKS.items() for name in names}
 

@@ -23,6 +23,15 @@ from hush.cli.codes import Code, code_of
 from hush.cli.spelling import spelled
 from hush.errors import HushError
 
+# Commands that read no data, and errors of theirs whose text is therefore shown. A plan
+# reads the names of columns; only what goes wrong with its numbers is told.
+_TOLD: Mapping[str, type[Exception]] = {
+    "account": Exception,
+    "plot tradeoff": Exception,
+    "plot profile": Exception,
+    "plan": ArithmeticError,
+    "plot error": ArithmeticError,
+}
 _ENDLESS = 1 << 20  # columns of a file: no line of it is broken
 SCHEMA = 1  # of the JSON; a field is never renamed or removed under one number
 
@@ -85,7 +94,8 @@ class Session:
 
     def failed(self, problem: BaseException, *, debug: bool) -> Code:
         """Say what is wrong and the way out, and return the exit code."""
-        code, text = code_of(problem), words(problem)
+        told = isinstance(problem, _TOLD.get(self.command, ()))
+        code, text = code_of(problem), words(problem, told=told)
         if debug:
             # Frames only: the text of a foreign error may hold a value of the data.
             frames = traceback.format_tb(problem.__traceback__)
@@ -97,8 +107,11 @@ class Session:
         return code
 
 
-def words(problem: BaseException) -> str:
-    """Return an error in one line without anything that may come from the data."""
+def words(problem: BaseException, *, told: bool = False) -> str:
+    """Return an error in one line without anything that may come from the data.
+
+    A foreign text is `told` where no data was read.
+    """
     if isinstance(problem, HushError):
         return spelled(" ".join(str(problem).split()))
     if isinstance(problem, OSError) and problem.filename:
@@ -108,6 +121,9 @@ def words(problem: BaseException) -> str:
             "interrupted. `hush budget` shows a charge without an answer; ask again "
             "with its key to get it."
         )
+    if told:
+        text = " ".join(str(problem).split()) or "no more is known"
+        return f"internal error ({type(problem).__name__}): {text}. Try other numbers."
     return (
         f"internal error ({type(problem).__name__}); its text is withheld, because it "
         "may quote the data. Run again with --debug to see where it was."

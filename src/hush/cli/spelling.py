@@ -25,6 +25,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ),
     (r"Use more noise, that is a smaller \w+(?=, or enlarge)", "Give a smaller -e"),
     (r"use less of it, or a mechanism that needs none", "give a smaller -d, or none"),
+    (r"plan for groups of more rows by cell=", "plan for larger groups with --cell"),
     (r"use less of both", "give a smaller -e and a smaller -d"),
     (
         r"Leave budget out to go on with it, or use raise_budget to enlarge it",

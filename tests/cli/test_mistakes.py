@@ -68,6 +68,7 @@ def test_a_changed_file_says_what_a_data_version_is(shop):
     done = shop.run(*given)
     assert done.exit_code == 4
     assert "data version (of a file its path, size and time of change)" in done.stderr
+    assert "--stored shows the old answer" in done.stderr
 
 
 def test_the_package_is_the_command():

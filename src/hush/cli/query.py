@@ -1,14 +1,37 @@
 """`hush query`: a private table with error bars, charged to a ledger on disk."""
 
-from typing import Annotated
+import math
+from typing import Annotated, Any
 
 import typer
 
 from hush import checks
-from hush.cli import config, ledgers, released, remarks
+from hush.cli import config, ledgers, released, remarks, stored
 from hush.cli.asking import FOUND, Delta, Epsilon, Level, Sql, Where, planned
 from hush.cli.session import Debug, Json, Quiet, plain, session
 from hush.errors import InvalidArgument
+from hush.ledger import Remaining
+
+_Found = tuple[Any, Remaining, float]  # the answer, what is left, entries before it
+
+
+def _now(
+    about: config.Config, text: str, epsilon: float, delta: float, key: str | None
+) -> _Found:
+    with ledgers.paying(about) as ledger:
+        before = len(ledger.history())
+        data = about.opened(ledger)
+        answer = data.sql(text, epsilon, delta, key=key, **about.known)
+        return answer, ledger.remaining(), before
+
+
+def _again(
+    about: config.Config, text: str, _epsilon: float, _delta: float, key: str | None
+) -> _Found:
+    if key is None:
+        raise InvalidArgument("--stored shows the answer of a --key: name it.")
+    with ledgers.existing(about.ledger, dataset=about.name) as ledger:
+        return stored.answer(about, ledger, text, key), ledger.remaining(), math.inf
 
 
 def query(
@@ -19,6 +42,12 @@ def query(
         str | None,
         typer.Option(help="A name for this request: the same again costs nothing."),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--stored", help="Show the answer of --key; the data is not read."
+        ),
+    ] = False,
     level: Level = 0.95,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print CSV with all digits.")
@@ -31,7 +60,8 @@ def query(
     """Release the answer to SQL, with intervals, and charge it to the ledger.
 
     The budget is charged first, then the data is read, then noise is added; a refusal
-    costs nothing. With a --key the stored answer is shown again for free.
+    costs nothing. With a --key the stored answer is shown again for free, and with
+    --stored even after the data changed.
 
     Example: hush query "SELECT region, COUNT(*) AS n FROM trips GROUP BY region" -e 0.5
     """
@@ -41,12 +71,10 @@ def query(
             raise InvalidArgument("give --csv or --json, not both.")
         about = config.read(where)
         planned(about, text, epsilon, delta)  # refused before anything is opened
-        with out.working("asking the data …"), ledgers.paying(about) as ledger:
-            before = len(ledger.history())
-            data = about.opened(ledger)
-            answer = data.sql(text, epsilon, delta, key=key, **about.known)
-            columns = {n: plain(v) for n, v in answer.to_dict(level).items()}
-            remaining = ledger.remaining()
+        with out.working("asking the data …"):
+            ask = _again if again else _now
+            answer, remaining, before = ask(about, text, epsilon, delta, key)
+        columns = {n: plain(v) for n, v in answer.to_dict(level).items()}
         receipt = answer.receipt
         if as_csv:
             typer.echo(released.as_csv(columns, answer.labels), nl=False)

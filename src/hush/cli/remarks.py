@@ -68,7 +68,7 @@ def weak(epsilon: float | None) -> list[str]:
     return [f"At epsilon {epsilon:g} one person hardly has any protection."]
 
 
-def paid(receipt: Any, before: int) -> str:
+def paid(receipt: Any, before: float) -> str:
     """Return what was paid; `before` counts the entries that stood already."""
     if receipt.sequence < before:
         where = f"entry {receipt.sequence} ({receipt.hash[:12]}…)"

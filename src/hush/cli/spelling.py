@@ -26,6 +26,10 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"Use more noise, that is a smaller \w+(?=, or enlarge)", "Give a smaller -e"),
     (r"use less of it, or a mechanism that needs none", "give a smaller -d, or none"),
     (r"plan for groups of more rows by cell=", "plan for larger groups with --cell"),
+    (
+        r"(data version .*? differ\.) Use a new key",
+        r"\1 Use a new key for a new answer; --stored shows the old answer",
+    ),
     (r"use less of both", "give a smaller -e and a smaller -d"),
     (
         r"Leave budget out to go on with it, or use raise_budget to enlarge it",

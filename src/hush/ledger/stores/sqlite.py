@@ -160,8 +160,8 @@ class SQLite(Store):
         name = getattr(problem, "sqlite_errorname", type(problem).__name__)
         if name == "SQLITE_NOTADB":
             return LedgerError(
-                f"{str(self.path)!r} is not a ledger. Name the file of one, or one that "
-                "is not there yet."
+                f"{str(self.path)!r} is not a ledger. Name the file of one, or a new "
+                "file."
             )
         return LedgerError(
             f"the ledger file could not be written or read ({name}); nothing was "

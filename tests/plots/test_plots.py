@@ -141,6 +141,19 @@ def test_a_plain_release_is_drawn(data):
     np.testing.assert_allclose(drawn, np.column_stack([low, high]))
 
 
+def test_what_is_left_is_written_beside_the_line():
+    ledger = hush.Ledger.open("memory://", budget=hush.Budget(epsilon=2))
+    for _ in range(12):  # small steps: the line is near its end all along
+        ledger.charge(Pure(epsilon=0.02))
+    axes = plots.budget(ledger)
+    canvas = FigureCanvasAgg(axes.figure)
+    canvas.draw()
+    (label,) = (each for each in axes.texts if "left" in each.get_text())
+    box = label.get_window_extent(canvas.get_renderer())
+    assert box.x0 > axes.bbox.x1  # the line ends where the axes do
+    assert box.x1 <= axes.figure.bbox.x1
+
+
 def test_the_budget_goes_down_to_what_is_left(data):
     for epsilon in (0.5, 0.25, 1.0):
         data.agg(n=hush.count()).release(epsilon=epsilon)

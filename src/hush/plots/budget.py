@@ -56,12 +56,14 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
     x, y = [*range(len(amounts)), len(amounts) - 0.5], [*amounts, amounts[-1]]
     axes.step(x, y, where="post", color=COLORS[0], linewidth=1.8)
     axes.fill_between(x, y, step="post", color=COLORS[0], alpha=0.12)
+    # Beside the picture: within it, small charges would draw the line through it.
     axes.annotate(
         f"{amounts[-1]:.4g} left",
         (x[-1], y[-1]),
-        xytext=(0, 5),
+        xytext=(5, 0),
         textcoords="offset points",
-        ha="right",
+        ha="left",
+        va="center",
         fontsize=9,
         color=INK,
     )

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from hush.errors import InvalidArgument
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
-from hush.learn.rows import Ball, Box, Rows, either, shape
+from hush.learn.rows import Ball, Box, Rows, apart, either, shape
 from hush.learn.targets import Classes, Targets
 from hush.noise import SECURE, Source
 
@@ -106,7 +106,7 @@ class Model(Learner):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        given = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+        given = y.shape if hasattr(y, "shape") else apart(y).shape
         if tuple(given) == (size, 1):
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected: y.ravel().",

@@ -75,11 +75,12 @@ def _not_remembered(anchor: Anchor) -> None:
 def _not_deleted(url: str, anchor: Path | None, secret: bytes | None) -> None:
     """Refuse a ledger that was deleted before an empty file is made in its place.
 
-    A file is made before its anchor, so an anchor alone was left behind.
+    A file is made before its anchor, so an anchor alone was left behind. The file is
+    looked for after it: another process may have made both just now.
     """
-    if not url.startswith(_FILE) or Path(url.removeprefix(_FILE)).exists():
+    if anchor is None or not url.startswith(_FILE) or not anchor.exists():
         return
-    if anchor is not None and anchor.exists():
+    if not Path(url.removeprefix(_FILE)).exists():
         _not_remembered(Anchor(anchor, secret))
 
 

@@ -15,6 +15,7 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.learn.sgd import defaults
 from hush.learn.sgd.checkpoint import Checkpoint
+from hush.learn.sgd.data import described, leaves
 from hush.learn.sgd.program import Program, State
 from hush.learn.sgd.progress import progress
 from hush.learn.sgd.trained import Trained
@@ -26,30 +27,18 @@ Loss = Callable[[Any, Any], Any]
 
 def _example(data: Any) -> tuple[Any, int]:
     """Return the shapes and types of one row, and the number of rows; no values."""
-    leaves = jax.tree.leaves(data)
-    shapes = [np.shape(leaf) for leaf in leaves]
-    if not leaves or any(not shape for shape in shapes):
-        raise InvalidArgument(
-            "data must be arrays (or a tuple, list or dict of them) with one row per "
-            "person; got none, or a number."
-        )
-    counts = {shape[0] for shape in shapes}
-    if len(counts) != 1:
-        raise InvalidArgument(
-            "data must have the same number of rows in every array; these differ."
-        )
+    found = described(data)
 
     def one(leaf: Any) -> Any:
-        kind = jnp.result_type(leaf)
-        return jax.ShapeDtypeStruct(np.shape(leaf)[1:], kind)
+        return jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype)
 
-    return jax.tree.map(one, data), counts.pop()
+    return jax.tree.map(one, found), jax.tree.leaves(found)[0].shape[0]
 
 
 def _floats(params: Any) -> Any:
     found = jax.tree.map(jnp.asarray, params)
-    leaves = jax.tree.leaves(found)
-    if not leaves or not all(jnp.issubdtype(x.dtype, jnp.floating) for x in leaves):
+    given = jax.tree.leaves(found)
+    if not given or not all(jnp.issubdtype(x.dtype, jnp.floating) for x in given):
         raise InvalidArgument(
             "params must be arrays of floats (or a tuple, list or dict of them); close "
             "over whatever is not trained."
@@ -119,7 +108,7 @@ class Session:
 
     def run(self, plan: Training, data: Any, source: Source) -> dict[str, Any]:
         """Return the final parameters and their mean as flat vectors."""
-        rows = [np.asarray(leaf) for leaf in jax.tree.leaves(data)]
+        rows = leaves(data)
         state = self.program.start()
         if self.checkpoint is not None:
             state = self.checkpoint.load(state)

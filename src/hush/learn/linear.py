@@ -81,8 +81,7 @@ class LinearRegression(ResponseModel):
         self.penalty = penalty
         self.split = split
 
-    def plan(self, size: int, columns: int) -> Any:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> Any:
         targets = self._response()
         if self.method == "objective":
             return self._log_cosh(targets, size, columns)

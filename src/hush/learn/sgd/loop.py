@@ -15,6 +15,7 @@ from hush.learn.sgd.program import Program
 from hush.learn.sgd.taps import trace
 from hush.learn.sgd.training import Training
 from hush.noise import SECURE, Source
+from hush.noise.source import sourced
 
 
 def clipped_sum(
@@ -47,7 +48,7 @@ def clipped_sum(
 
 def noise(plan: Training, *, source: Source = SECURE) -> Any:
     """Return one noise vector of a plan, in whole lattice steps of `plan.grid`."""
-    return draws.steps(plan.deviation, plan.dimension, source)
+    return draws.steps(plan.deviation, plan.dimension, sourced(source))
 
 
 def step(
@@ -60,6 +61,7 @@ def step(
 
     Guarantee: `plan.step_curve()` for each call; `plan.curve()` for `plan.steps` calls.
     """
+    sourced(source)
     rows = [jnp.asarray(leaf) for leaf in taken(data)]
     if plan.sampling == "poisson":
         found = batches.poisson_batch(plan.records, plan.rate, source=source)

@@ -13,6 +13,7 @@ import optax
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.learn.payment import released
 from hush.learn.sgd import defaults
 from hush.learn.sgd.checkpoint import Checkpoint
 from hush.learn.sgd.data import described, leaves
@@ -21,6 +22,7 @@ from hush.learn.sgd.progress import progress
 from hush.learn.sgd.trained import Trained
 from hush.learn.sgd.training import Training
 from hush.noise import SECURE, Source
+from hush.noise.source import sourced
 
 Loss = Callable[[Any, Any], Any]
 
@@ -44,6 +46,13 @@ def _floats(params: Any) -> Any:
             "over whatever is not trained."
         )
     return found
+
+
+def _check_optimizer(given: Any) -> None:
+    if given is not None and not (hasattr(given, "init") and hasattr(given, "update")):
+        raise InvalidArgument(
+            f"optimizer must be one of Optax, as optax.adam(1e-3); got {given!r}."
+        )
 
 
 def plan(
@@ -73,8 +82,15 @@ def plan(
     given = _floats(params)
     if (std is None) == (epsilon is None):
         raise InvalidArgument("give either std, the noise in clips, or epsilon.")
+    if std is None:
+        checks.real("epsilon", epsilon, above=0)
+    if delta is not None:
+        checks.real("delta", delta, above=0, below=1)
     batch = defaults.batch(records) if batch is None else batch
+    checks.whole("batch", batch, at_least=1, at_most=records)
     steps = defaults.steps(records, batch) if steps is None else steps
+    checks.whole("steps", steps, at_least=1)
+    _check_optimizer(optimizer)
     program = Program(loss, given, optimizer or optax.identity(), example, devices)
     public: dict[str, Any] = {
         "clip": clip,
@@ -155,6 +171,7 @@ def train(
     ledger: Any = None,
     key: str | None = None,
     version: str = "",
+    unit: str = "row",
     checkpoint: str | os.PathLike[str] | None = None,
     source: Source = SECURE,
     progress: bool = False,
@@ -168,7 +185,9 @@ def train(
     out (`batch`, `steps`, `optimizer`) is chosen from public numbers. The number of
     rows is public unless you state a public bound, `records`, in its place.
 
-    A `ledger` is charged for the whole run before a row is read. With a `checkpoint`
+    A `ledger` is charged for the whole run before a row is read. What is protected is
+    one row: `unit` says so in the charge, and an account that counts people refuses it.
+    Pass unit="person" where no two rows are of one person. With a `checkpoint`
     the run is saved on the way and resumes there, under the same charge: at most one
     noisy sum of each step is ever seen. Rows with a NaN or infinite gradient count as
     absent. Nothing about the data is shown on the way, not even the training loss.
@@ -186,6 +205,7 @@ def train(
 
     Reference: [ACGMMTZ16]; N11.A7; docs/proofs/sgd.md.
     """
+    sourced(source)
     program, run = plan(
         loss, params, data, std=std, clip=clip, batch=batch, steps=steps,
         sampling=sampling, epsilon=epsilon, delta=delta, records=records,
@@ -202,23 +222,17 @@ def train(
     shown_at = defaults.delta(run.records) if delta is None else delta
     session = Session(program, saved, max(1, run.steps // 20), shown_at, progress)
     with nullcontext() if saved is None else saved.alone():
-        if ledger is None:
-            release, values = None, run.run((session, data), source=source)
-        else:
-            notes = {} if saved is None else {"checkpoint": saved.name}
-            name = f"sgd {saved.name}" if key is None and saved is not None else key
-            at = shown_at if epsilon is not None else delta
-            release = ledger.release(
-                run,
-                None,
-                (session, data),
-                name,
-                source,
-                delta=at,
-                version=version,
-                notes=notes,
-            )
-            values = release.values
+        release, values = released(
+            run,
+            (session, data),
+            source,
+            ledger=ledger,
+            key=f"sgd {saved.name}" if key is None and saved is not None else key,
+            version=version,
+            unit=unit,
+            delta=shown_at if epsilon is not None else delta,
+            notes={} if saved is None else {"checkpoint": saved.name},
+        )
     return Trained(
         params=program.shaped(np.asarray(values["params"]), program.params),
         average=program.shaped(np.asarray(values["average"]), program.params),

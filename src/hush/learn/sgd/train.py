@@ -1,6 +1,7 @@
 """Training with differential privacy: plan, charge, then read the data."""
 
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -25,6 +26,10 @@ from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 
 Loss = Callable[[Any, Any], Any]
+_FINISHED = (
+    "checkpoint {} holds a finished run: its result is returned, nothing is trained "
+    "and the data are not looked at. Name another file to train again."
+)
 
 
 def _example(data: Any) -> tuple[Any, int]:
@@ -149,6 +154,17 @@ class Session:
         return state
 
 
+def _done(saved: Checkpoint, program: Program, source: Source) -> int:
+    """Return how many steps a checkpoint holds, if `source` may add to them."""
+    done = int(saved.load(program.start()).step)
+    if done and source.seeded:
+        raise InvalidArgument(
+            f"source={source!r} cannot resume a checkpoint: it would repeat the noise "
+            "of the first steps for other batches."
+        )
+    return done
+
+
 def _flat(tree: Any) -> Any:
     leaves = [np.asarray(leaf, np.float32).ravel() for leaf in jax.tree.leaves(tree)]
     return np.concatenate(leaves)
@@ -189,8 +205,12 @@ def train(
     one row: `unit` says so in the charge, and an account that counts people refuses it.
     Pass unit="person" where no two rows are of one person. With a `checkpoint`
     the run is saved on the way and resumes there, under the same charge: at most one
-    noisy sum of each step is ever seen. Rows with a NaN or infinite gradient count as
-    absent. Nothing about the data is shown on the way, not even the training loss.
+    noisy sum of each step is ever seen. A finished one gives its result again, with a
+    warning and without a look at the data. `version` names the data: neither `key` nor
+    `checkpoint` serves those of another version.
+
+    Rows with a NaN or infinite gradient count as absent. Nothing about the data is
+    shown on the way, not even the training loss.
 
     Guarantee: `result.curve`, for one row added or removed (Poisson batches) or
     replaced (fixed-size batches); clipping, float rounding and lattice noise included.
@@ -213,15 +233,13 @@ def train(
     )  # fmt: skip
     saved = None
     if checkpoint is not None:
-        saved = Checkpoint.open(checkpoint, repr(run), program.start())
-        if source.seeded and int(saved.load(program.start()).step):
-            raise InvalidArgument(
-                f"source={source!r} cannot resume a checkpoint: it would repeat the "
-                "noise of the first steps for other batches."
-            )
+        saved = Checkpoint.open(checkpoint, repr(run), program.start(), version)
     shown_at = defaults.delta(run.records) if delta is None else delta
     session = Session(program, saved, max(1, run.steps // 20), shown_at, progress)
     with nullcontext() if saved is None else saved.alone():
+        done = 0 if saved is None else _done(saved, program, source)
+        if done == run.steps:
+            warnings.warn(_FINISHED.format(checkpoint), stacklevel=2)
         release, values = released(
             run,
             (session, data),
@@ -239,4 +257,5 @@ def train(
         training=run,
         seeded=bool(source.seeded),
         release=release,
+        resumed_from=done,
     )

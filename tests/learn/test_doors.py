@@ -183,3 +183,84 @@ def test_training_refuses_epsilon_by_name(what):
 def test_training_refuses_by_name(options, said):
     with pytest.raises(InvalidArgument, match=said):
         trained(epsilon=1.0, **options)
+
+
+# -- what other libraries call it ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: LogisticRegression(C=1.0), "no argument 'C'. Write penalty"),
+        (lambda: LogisticRegression(data_norm=1.0), "'data_norm'. Write norm"),
+        (lambda: KMeans(3, random_state=0), "'random_state'. Noise is secret. To"),
+        (lambda: PCA(random_state=0), r"source=hush\.noise\.Seeded\(7\) in .* of fit"),
+        (lambda: LogisticRegression(max_iter=9), "stops by itself"),
+        (
+            lambda: clone(MODELS["bayes"]).fit(X, Y, sample_weight=Y),
+            "'sample_weight'. Rows",
+        ),
+        (lambda: MODELS["components"].fit(X, random_state=0), "Seeded.* here"),
+        (lambda: trained(std=1.0, epochs=3), "'epochs'. Write steps"),
+        (lambda: trained(std=1.0, lr=0.1), r"'lr'. Write optimizer=optax\.sgd"),
+        (lambda: trained(noise_multiplier=1.0), "Write std"),
+        (lambda: trained(std=1.0, max_grad_norm=1.0), "Write clip"),
+        (lambda: trained(std=1.0, batch_size=8), "Write batch"),
+        (lambda: LogisticRegression(wrong=1), "unexpected keyword argument 'wrong'"),
+        (lambda: trained(std=1.0, wrong=1), "unexpected keyword argument 'wrong'"),
+    ],
+    ids=[str(i) for i in range(14)],
+)
+def test_a_near_miss_is_answered_with_what_to_write(make, said):
+    with pytest.raises(TypeError, match=said):
+        make()
+
+
+def test_what_a_model_has_is_no_near_miss():
+    assert KMeans(2, max_iter=3, **BOX).max_iter == 3
+
+
+def test_pairs_of_bounds_are_told_how_to_turn():
+    pairs = [(0, 1)] * 30
+    model = LogisticRegression(bounds=pairs, **TWO)
+    with pytest.raises(InvalidArgument, match=r"write bounds=tuple\(zip\(\*pairs\)\)"):
+        model.plan(100, 30)
+    turned = LogisticRegression(bounds=tuple(zip(*pairs, strict=True)), **TWO)
+    assert turned.plan(100, 30).rows.upper == (1.0,) * 30
+
+
+def test_ragged_rows_are_refused_in_our_words():
+    with pytest.raises(InvalidArgument, match="as many columns in every row"):
+        clone(MODELS["bayes"]).fit([[7351.0], [7351.0, 1.0]], [0, 1])
+
+
+# -- printing -----------------------------------------------------------------------
+
+
+def test_a_model_of_many_columns_prints_few_of_its_bounds():
+    model = LogisticRegression(2.0, bounds=([0] * 30, [1] * 30), **TWO)
+    said = "bounds=([0, 0, 0, 0, ...], [1, 1, 1, 1, ...]), classes=(0, 1), epsilon=2.0"
+    assert repr(model) == f"LogisticRegression({said})"
+    assert repr(PCA()) == "PCA()"
+
+
+def test_an_estimate_prints_one_line_for_each_coefficient():
+    model = LinearRegression(method="statistics", **LINE).fit(X, X[:, 0])
+    head, *rows = str(model.estimate_).splitlines()
+    assert head.split() == ["estimate", "from", "to", "(95%)"]
+    assert len(rows) == 2
+    value, low, high = map(float, rows[0].split())
+    assert value == pytest.approx(model.estimate_.value[0], rel=1e-3)
+    assert low < value < high
+
+
+def test_spending_so_far_can_be_asked():
+    run = sgd.Training(std=4.0, clip=1.0, batch=20, records=100, steps=40)
+    spent = [run.curve(steps=i).epsilon_at(1e-5) for i in (0, 1, 20, 40)]
+    assert spent[0] == 0
+    assert spent == sorted(spent)
+    assert spent[1] == pytest.approx(run.step_curve().epsilon_at(1e-5), rel=1e-3)
+    assert spent[3] == run.curve().epsilon_at(1e-5)
+    for wrong in (-1, 41, 1.5):
+        with pytest.raises(InvalidArgument, match="steps must be"):
+            run.curve(steps=wrong)

@@ -1,5 +1,7 @@
 """What every learner shares: plan from public numbers, charge, then read the data."""
 
+import inspect
+import reprlib
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -10,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
@@ -21,12 +23,22 @@ from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 
 Floats = NDArray[np.float64]
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlist = _BRIEF.maxtuple = 4
+_BRIEF.maxstring = _BRIEF.maxother = 60
 
 
 class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator that learns by one private release."""
 
     epsilon: float
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Answer options of other libraries with what to write; the rest is Python."""
+        known = inspect.signature(cls.__init__).parameters
+        called.expected(cls.__name__, options, known, called.MODEL)
+        made: Self = super().__new__(cls)
+        return made
 
     def plan(self, size: int, columns: int) -> Any:
         """Return the mechanism for data of a public shape; no data is needed."""
@@ -35,6 +47,16 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         checks.whole("size", size, at_least=1)
         checks.whole("columns", columns, at_least=1)
         return self._plan(size, columns)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
+        """Return what is not the default; of many numbers, the first few."""
+        default = inspect.signature(type(self).__init__).parameters
+        shown = (
+            f"{name}={_BRIEF.repr(value)}"
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(default[name].default)
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"[:N_CHAR_MAX]
 
     @abstractmethod
     def _plan(self, size: int, columns: int) -> Any:
@@ -81,6 +103,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
 class Model(Learner):
     """A learner from rows and their targets."""
 
+    @called.answering(called.FIT)
     def fit(
         self,
         X: Any,  # noqa: N803 (scikit-learn's name)
@@ -107,12 +130,12 @@ class Model(Learner):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        given = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+        given = _shape(y)
         if tuple(given) == (size, 1):
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected: y.ravel().",
                 DataConversionWarning,
-                stacklevel=2,
+                stacklevel=3,  # beyond what answers near misses
             )
         elif tuple(given) != (size,):
             raise InvalidArgument(
@@ -128,6 +151,7 @@ class Model(Learner):
 class Unlabelled(Learner):
     """A learner from rows alone."""
 
+    @called.answering(called.FIT)
     def fit(
         self,
         X: Any,  # noqa: N803 (scikit-learn's name)
@@ -207,6 +231,13 @@ class LinearModel(Model):
         rows: Rows = self.mechanism_.rows
         found: Floats = rows.map(checked) @ self.theta_.T
         return found
+
+
+def _shape(targets: Any) -> tuple[int, ...]:
+    try:
+        return tuple(targets.shape if hasattr(targets, "shape") else np.shape(targets))
+    except ValueError:
+        raise InvalidArgument("y must hold one target per row, not lists.") from None
 
 
 def noise_of(mechanism: Any) -> Any:

@@ -29,7 +29,10 @@ def shape(features: Any) -> tuple[int, int]:
     if getattr(getattr(features, "dtype", None), "kind", "") == "c":
         raise InvalidArgument("Complex data not supported: X must hold real numbers.")
     plain = isinstance(features, (list, tuple))
-    table = np.empty(np.shape(features), dtype=np.bool_) if plain else features
+    try:
+        table = np.empty(np.shape(features), dtype=np.bool_) if plain else features
+    except ValueError:
+        raise InvalidArgument("X must have as many columns in every row.") from None
     found = tuple(table.shape if hasattr(table, "shape") else np.asarray(table).shape)
     if len(found) != 2:
         raise InvalidArgument(
@@ -48,6 +51,15 @@ def shape(features: Any) -> tuple[int, int]:
 def kind(given: Any) -> str:
     """Return what an argument is, not what it holds: it may be the data by mistake."""
     return "None" if given is None else f"a {type(given).__name__}"
+
+
+def _pairs(bounds: Any) -> str:
+    """Return what to do with one pair per column, if that is what bounds are."""
+    if not isinstance(bounds, (tuple, list)) or not all(
+        isinstance(each, (tuple, list)) and len(each) == 2 for each in bounds
+    ):
+        return ""
+    return " of pairs: write bounds=tuple(zip(*pairs)), all lower ends first"
 
 
 def either(norm: Any, bounds: Any) -> None:
@@ -221,7 +233,7 @@ class Box(Rows):
             raise InvalidArgument(
                 "bounds must be a pair (lower, upper) of numbers or of lists with one "
                 "number per column. They are public: never take them from the data. "
-                f"Got {kind(bounds)}."
+                f"Got {kind(bounds)}{_pairs(bounds)}."
             )
         ends = []
         for name, end in zip(("bounds[0]", "bounds[1]"), bounds, strict=True):

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.learn.payment import released
 from hush.learn.sgd import defaults
@@ -60,6 +60,7 @@ def _check_optimizer(given: Any) -> None:
         )
 
 
+@called.answering(called.TRAIN)
 def plan(
     loss: Loss,
     params: Any,
@@ -170,6 +171,7 @@ def _flat(tree: Any) -> Any:
     return np.concatenate(leaves)
 
 
+@called.answering(called.TRAIN)
 def train(
     loss: Loss,
     params: Any,
@@ -197,7 +199,8 @@ def train(
 
     `loss(params, example)` is the loss of one row of `data`, a tree of arrays whose
     first axis is the person. `std` is the noise on a sum of gradients, in units of
-    `clip`; or give `epsilon` and `delta`, and the least noise is found. What is left
+    `clip`; or give `epsilon` and `delta`, and the least noise is found. A `delta` that
+    is left out is 1e-5, or a tenth of one over the rows if that is less. What is left
     out (`batch`, `steps`, `optimizer`) is chosen from public numbers. The number of
     rows is public unless you state a public bound, `records`, in its place.
 
@@ -239,7 +242,7 @@ def train(
     with nullcontext() if saved is None else saved.alone():
         done = 0 if saved is None else _done(saved, program, source)
         if done == run.steps:
-            warnings.warn(_FINISHED.format(checkpoint), stacklevel=2)
+            warnings.warn(_FINISHED.format(checkpoint), stacklevel=3)
         release, values = released(
             run,
             (session, data),

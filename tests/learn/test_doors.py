@@ -88,6 +88,15 @@ def test_a_source_is_one_of_ours(name):
             clone(MODELS[name]).fit(X, Y, source=wrong)
 
 
+@every
+def test_data_in_the_place_of_an_argument_are_not_quoted(name):
+    secret = np.full((60, 2), 7351.0)
+    for wrong in (secret, secret.tolist(), secret[0].tolist() * 2):
+        with pytest.raises(InvalidArgument, match="epsilon must") as refused:
+            clone(MODELS[name]).set_params(epsilon=wrong).fit(X, Y)
+        assert "7351" not in str(refused.value)
+
+
 @pytest.mark.parametrize("method", [PCA, RandomForestClassifier])
 def test_a_first_argument_is_not_epsilon_where_it_counts_things_elsewhere(method):
     with pytest.raises(TypeError):

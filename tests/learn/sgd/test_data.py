@@ -139,3 +139,17 @@ def test_a_number_too_large_for_the_device_is_no_warning():
     huge[7] = 1e300
     assert np.isfinite(trained((huge, LABELS)).params).all()
     assert np.isfinite(trained((pd.DataFrame(huge), LABELS)).params).all()
+
+
+@pytest.mark.parametrize("name", [*FRAMES, *REFUSED])
+def test_data_in_the_place_of_parameters_are_not_quoted(name):
+    given = {**FRAMES, **REFUSED}[name]
+    with pytest.raises(InvalidArgument) as refused:
+        sgd.plan(loss, given, np.zeros((2, 2), object), std=1.0)
+    assert str(SECRET) not in str(refused.value)
+    found = None
+    try:
+        sgd.plan(loss, given, (ROWS, LABELS), std=1.0)
+    except Exception as error:  # a loss of other shapes may fail in its own words
+        found = str(error)
+    assert found is None or str(SECRET) not in found

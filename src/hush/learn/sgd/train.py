@@ -15,6 +15,7 @@ import optax
 from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.learn.payment import released
+from hush.learn.rows import kind
 from hush.learn.sgd import defaults
 from hush.learn.sgd.checkpoint import Checkpoint
 from hush.learn.sgd.data import described, leaves
@@ -43,7 +44,10 @@ def _example(data: Any) -> tuple[Any, int]:
 
 
 def _floats(params: Any) -> Any:
-    found = jax.tree.map(jnp.asarray, params)
+    try:
+        found = jax.tree.map(jnp.asarray, params)
+    except (TypeError, ValueError):  # they may be the data, by mistake: quote nothing
+        found = None
     given = jax.tree.leaves(found)
     if not given or not all(jnp.issubdtype(x.dtype, jnp.floating) for x in given):
         raise InvalidArgument(
@@ -56,7 +60,7 @@ def _floats(params: Any) -> Any:
 def _check_optimizer(given: Any) -> None:
     if given is not None and not (hasattr(given, "init") and hasattr(given, "update")):
         raise InvalidArgument(
-            f"optimizer must be one of Optax, as optax.adam(1e-3); got {given!r}."
+            f"optimizer must be one of Optax, as optax.adam(1e-3); got {kind(given)}."
         )
 
 

@@ -131,7 +131,7 @@ def test_an_account_of_people_takes_no_charge_for_rows():
     ledger = opened()
     left = ledger.remaining().epsilon
     model = clone(MODELS["logistic"])
-    with pytest.raises(InvalidArgument, match=r"unit.*'person'"):
+    with pytest.raises(InvalidArgument, match=r"unit.*'person'.*unit= in fit"):
         model.fit(X, Y, ledger=ledger)
     assert ledger.remaining().epsilon == left
     model.fit(X[::2], Y[::2], ledger=ledger, unit="person")
@@ -150,7 +150,7 @@ def test_training_says_what_a_row_is_about():
     ledger = Ledger.open("memory://", budget=Budget(epsilon=9, delta=1e-5))
     fixed = {"epsilon": 2.0, "delta": 1e-6, "steps": 2, "sampling": "fixed-size"}
     assert trained(ledger=ledger, **fixed).receipt.unit == "row"
-    with pytest.raises(InvalidArgument, match=r"unit.*'person'"):
+    with pytest.raises(InvalidArgument, match=r"unit.*'person'.*unit= in fit"):
         trained(ledger=opened(), **fixed)
     assert trained(ledger=opened(), unit="person", **fixed).receipt.unit == "person"
 

@@ -239,7 +239,7 @@ def test_pairs_of_bounds_are_told_how_to_turn():
 
 
 def test_ragged_rows_are_refused_in_our_words():
-    with pytest.raises(InvalidArgument, match="as many columns in every row"):
+    with pytest.raises(InvalidArgument, match="rows of one length"):
         clone(MODELS["bayes"]).fit([[7351.0], [7351.0, 1.0]], [0, 1])
 
 

@@ -17,7 +17,7 @@ from hush.errors import InvalidArgument
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
 from hush.learn.payment import released
-from hush.learn.rows import Ball, Box, Rows, either, shape
+from hush.learn.rows import Ball, Box, Rows, apart, either, shape
 from hush.learn.targets import Classes, Targets
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
@@ -130,7 +130,7 @@ class Model(Learner):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        given = _shape(y)
+        given = y.shape if hasattr(y, "shape") else apart(y).shape
         if tuple(given) == (size, 1):
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected: y.ravel().",
@@ -231,13 +231,6 @@ class LinearModel(Model):
         rows: Rows = self.mechanism_.rows
         found: Floats = rows.map(checked) @ self.theta_.T
         return found
-
-
-def _shape(targets: Any) -> tuple[int, ...]:
-    try:
-        return tuple(targets.shape if hasattr(targets, "shape") else np.shape(targets))
-    except ValueError:
-        raise InvalidArgument("y must hold one target per row, not lists.") from None
 
 
 def noise_of(mechanism: Any) -> Any:

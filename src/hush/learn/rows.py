@@ -28,12 +28,12 @@ def shape(features: Any) -> tuple[int, int]:
         raise InvalidArgument("X is sparse, which is not supported: pass X.toarray().")
     if getattr(getattr(features, "dtype", None), "kind", "") == "c":
         raise InvalidArgument("Complex data not supported: X must hold real numbers.")
-    plain = isinstance(features, (list, tuple))
-    try:
-        table = np.empty(np.shape(features), dtype=np.bool_) if plain else features
-    except ValueError:
-        raise InvalidArgument("X must have as many columns in every row.") from None
-    found = tuple(table.shape if hasattr(table, "shape") else np.asarray(table).shape)
+    if isinstance(features, (list, tuple)):
+        found = _lengths(features)
+    elif hasattr(features, "shape"):
+        found = tuple(features.shape)
+    else:
+        found = np.asarray(features).shape
     if len(found) != 2:
         raise InvalidArgument(
             f"X must have two dimensions, rows and columns; got shape {found}. Reshape "
@@ -46,6 +46,21 @@ def shape(features: Any) -> tuple[int, int]:
             "of 1 is required."
         )
     return int(found[0]), int(found[1])
+
+
+def _lengths(rows: Any) -> tuple[int, ...]:
+    """Return the shape of a list of rows. What a cell holds is nobody's length."""
+    found = {_length(row) for row in rows}
+    if len(found) > 1:
+        raise InvalidArgument("X must be rows of one length; got some that differ.")
+    return (len(rows), *(found.pop() if found else ()))
+
+
+def _length(row: Any) -> tuple[int, ...]:
+    """Return how many entries a list, an array or a series has; () for a single one."""
+    if isinstance(row, (list, tuple)):
+        return (len(row),)
+    return tuple(getattr(row, "shape", ()))
 
 
 def kind(given: Any) -> str:
@@ -76,23 +91,50 @@ def numbers(values: Any) -> Floats:
 
     Guarantee: each value is read by itself, whatever type the others have.
     """
-    try:
-        table = np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
-        table = np.empty(0, dtype=object)
-    if table.dtype.kind in "biuf":
-        return np.array(table, dtype=np.float64)
-    table = np.asarray(values, dtype=object)
-    flat = [_number(each) for each in table.ravel()]
+    with np.errstate(all="ignore"):  # a warning would depend on the data
+        try:
+            table = np.asarray(values)
+        except (TypeError, ValueError, OverflowError):
+            table = np.empty(0, dtype=object)
+        if table.dtype.kind in "biuf" and table.ndim <= 2:
+            return np.array(table, dtype=np.float64)
+        table = apart(values)
+        flat = [_number(each) for each in table.ravel()]
     return np.array(flat, dtype=np.float64).reshape(table.shape)
 
 
+def apart(values: Any) -> Any:
+    """Return values as objects: of lists each entry, or each of each row, as it is.
+
+    NumPy would look into entries that are lists themselves, and fail where not all are.
+    """
+    if not isinstance(values, (list, tuple)):
+        return np.asarray(values, dtype=object)
+    lengths = {_length(each) for each in values}
+    if len(lengths) != 1 or lengths == {()}:
+        return _objects(map(_alone, values), (len(values),))
+    return _objects((cell for r in values for cell in r), (len(values), len(values[0])))
+
+
+def _objects(values: Any, shape: tuple[int, ...]) -> Any:
+    found = np.empty(math.prod(shape), dtype=object)
+    for place, each in enumerate(values):
+        found[place] = each
+    return found.reshape(shape)
+
+
+def _alone(value: Any) -> Any:
+    """Return the one entry of a list that has one: a column has such rows."""
+    listed = isinstance(value, (list, tuple)) and len(value) == 1
+    return value[0] if listed else value
+
+
 def _number(value: Any) -> float:
-    if isinstance(value, (complex, np.complexfloating)):
+    if isinstance(value, (complex, np.complexfloating, np.ndarray)):
         return math.nan
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # what a value says when it is read may depend on it
         return math.nan
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.learn.rows import Box, kind, numbers
+from hush.learn.rows import Box, apart, kind, numbers
 
 Floats = NDArray[np.float64]
 
@@ -93,8 +93,8 @@ class Classes(Targets):
 
     def _found(self, values: Any) -> NDArray[np.bool_]:
         # In one array NumPy would turn all of a list's labels into the type of one.
-        kept = object if isinstance(values, (list, tuple)) else None
-        labels = np.asarray(values, dtype=kept).reshape(-1)
+        listed = isinstance(values, (list, tuple))
+        labels = (apart(values) if listed else np.asarray(values)).reshape(-1)
         return np.array([self._is(name, labels) for name in self.names])
 
     def _is(self, name: Any, labels: Any) -> NDArray[np.bool_]:
@@ -124,7 +124,7 @@ def members(
 def _same(label: Any, name: Any) -> bool:
     try:
         return bool(label == name)
-    except (TypeError, ValueError):
+    except Exception:  # as a signaling NaN does
         return False
 
 

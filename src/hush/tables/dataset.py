@@ -138,10 +138,10 @@ class Dataset(called.Helpful):
         Contributions are bounded after the join, by unit; `rows` changes the bound.
         """
         columns = (on,) if isinstance(on, str) else tuple(on)
-        table = join.joined(self, other, columns, how)
+        table, named = join.joined(self, other, columns, how)
         more = f"+{other.version}" if isinstance(other, Dataset) else ""
         bound = self.rows if rows is None or self.unit is None else _rows(rows)
-        step = f"{how} join {join.named(other)} on {', '.join(columns)}"
+        step = f"{how} join {named} on {', '.join(columns)}"
         return self._then(step, table, version=self.version + more, rows=bound)
 
     def group_by(self, *columns: Any, keys: Any = None, most: int = _KEYS) -> "Grouped":

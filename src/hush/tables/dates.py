@@ -10,10 +10,10 @@ from typing import Any
 import ibis
 
 from hush.errors import Unsupported
+from hush.tables.moments import tame_moment
 from hush.tables.numbers import small_floor
-from hush.tables.typed import Kind, Typed, ranged
+from hush.tables.typed import Kind, Typed, backend_of, ranged
 
-FIRST, LAST = datetime.date.min, datetime.date.max
 UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D"}
 
 
@@ -22,9 +22,8 @@ def tame_date(value: Any) -> Any:
 
     Some engines have infinite dates, of which no other has a year.
     """
-    day = value.date() if value.type().is_timestamp() else value
-    inside = (day >= ibis.literal(FIRST)) & (day <= ibis.literal(LAST))
-    return ibis.ifelse(inside, day, ibis.null("date"))
+    known = tame_moment(value, backend_of(value))
+    return known.date() if value.type().is_timestamp() else known
 
 
 def part(x: Typed, name: str) -> Typed:

@@ -72,8 +72,8 @@ def guarded(work: Callable[[], Result], error: Callable[[], HushError]) -> Resul
     """
     try:
         return work()
-    except HushError:
+    except (HushError, KeyboardInterrupt, SystemExit):
         raise
-    except Exception:
+    except BaseException:  # Polars' panics are no Exception
         failed = error()
     raise failed

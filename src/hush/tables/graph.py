@@ -199,7 +199,7 @@ class Graph:
             key=key,
             source=source,
             version=self.version,
-            notes={"degree": self.degree},
+            notes={"degree": self.degree, "ends": list(self.data.ends)},
         )
 
 

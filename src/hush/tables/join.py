@@ -5,6 +5,7 @@ join repeats a person's rows; it matters that every joined row belongs to one pe
 and that which rows a person has depends on that person and on public facts alone.
 """
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -25,8 +26,8 @@ _MOST_PUBLIC = 1 << 20
 
 def joined(
     data: "Dataset", other: Any, on: str | tuple[str, ...] | list[str], how: str
-) -> ir.Table:
-    """Return the table of a data set joined with another, or refuse.
+) -> tuple[ir.Table, str]:
+    """Return a data set's table joined with another, and what a receipt calls that one.
 
     Guarantee: each row belongs to the one person in the unit column, and removing a
     person removes that person's rows and changes no other.
@@ -39,20 +40,22 @@ def joined(
             f"join needs on=, and how= one of {', '.join(_HOW)}; got {how!r}."
         )
     if isinstance(other, Dataset):
-        return _private(data, other, columns, how)
+        called = f"{other.name} ({'; '.join(other.steps) or 'as it is'})"
+        return _private(data, other, columns, how), called
     return _public(data, other, columns, how)
 
 
-def named(other: Any) -> str:
-    """Return what a receipt calls the other table."""
-    from hush.tables.dataset import Dataset
+def _digest(public: Columns) -> str:
+    """Return what tells two public tables apart, whatever the order of their rows."""
+    whole = hashlib.sha256(repr(public.column_names).encode())
+    for row in sorted(map(repr, public.tuples(public.column_names))):
+        whole.update(row.encode(errors="backslashreplace"))
+    return whole.hexdigest()[:16]
 
-    if not isinstance(other, Dataset):
-        return "a public table"
-    return f"{other.name} ({'; '.join(other.steps) or 'as it is'})"
 
-
-def _public(data: "Dataset", other: Any, columns: tuple[str, ...], how: str) -> Any:
+def _public(
+    data: "Dataset", other: Any, columns: tuple[str, ...], how: str
+) -> tuple[ir.Table, str]:
     """Each row of a person meets at most one public row: the unit stays whose it was.
 
     The public table is copied first, so that what was checked is what is joined.
@@ -77,7 +80,8 @@ def _public(data: "Dataset", other: Any, columns: tuple[str, ...], how: str) -> 
             "make temporary tables."
         ),
     )
-    return _combine(data.table, beside, columns, how)
+    called = f"a public table {_digest(copied)}"
+    return _combine(data.table, beside, columns, how), called
 
 
 def _beside(backend: Any, copied: Columns, schema: ibis.Schema) -> ir.Table:

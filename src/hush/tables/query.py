@@ -266,7 +266,8 @@ class Query(called.Helpful):
         """What the receipt says beside the parts; a key does not outlive it."""
         data = self.dataset
         found = {"keys": self.groups.mode, "table": data.name, "rows": data.rows}
-        return found | {"by": list(self.by), "steps": list(data.steps)}
+        found |= {"by": list(self.by), "steps": list(data.steps)}
+        return found if data.groups is None else found | {"groups": data.groups}
 
     def _asked(self, mechanisms: tuple[Mechanism, ...]) -> list[Asked]:
         data = self.dataset

@@ -163,6 +163,8 @@ def _memory(frame: Any, name: str) -> Source:
             table = frame.to_arrow()
         # DuckDB would give the second of two equal names another one.
         names.check(n for n in table.schema.names if not n.startswith("_"))
+        for field in table.schema:
+            _readable(field.name, str(field.type))
         connection.con.register(name, table)
         files.lock(connection)
         return embedded.table(connection, name)
@@ -172,6 +174,18 @@ def _memory(frame: Any, name: str) -> Source:
         "values of several types, or two may have one name. Give each its own."
     )
     return Source(guarded(shown, lambda: failed), name, "memory")
+
+
+def _readable(name: str, kind: str) -> None:
+    """Refuse a type of which DuckDB reads one value and fails on the next.
+
+    It multiplies moments with a zone into microseconds, before a query can stop it.
+    """
+    if kind.startswith(("timestamp[s, tz=", "timestamp[ms, tz=")):
+        raise InvalidArgument(
+            f"column {name!r} has type {kind}, and the engine fails on values far from "
+            "1970. Convert it to microseconds."
+        )
 
 
 def _spark(frame: Any, name: str) -> Source:

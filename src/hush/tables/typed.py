@@ -18,10 +18,12 @@ import ibis.expr.types as ir
 
 from hush.errors import Unsupported
 from hush.tables.bounding import only
+from hush.tables.moments import tame_moment
 
 LARGE, SMALL = 1e70, 1e-70  # a tame number: four of them multiply within range
 TOP, BOTTOM = 1e300, 1e-300  # what an operation may reach before it is tamed again
 EXACT = 2.0**52  # from here on every double is whole
+_USUAL, _DIGITS = 38, 76  # of a decimal, as many as engines and Arrow have
 
 
 class Kind(StrEnum):
@@ -104,7 +106,7 @@ def column(table: ir.Table, name: str) -> Typed:
         return ranged(value.cast("float64"), 1.0, 2.0**64)
     if dtype.is_floating():
         return Typed(Kind.NUMBER, tame(value))
-    if dtype.is_decimal() and dtype.precision is not None:
+    if dtype.is_decimal() and _is_double(dtype):
         return Typed(Kind.NUMBER, tame(value, floating=False))
     if dtype.is_string():
         return Typed(Kind.TEXT, value)
@@ -115,6 +117,25 @@ def column(table: ir.Table, name: str) -> Typed:
         "Convert it to a number, a text, a date or a timestamp without a zone in a "
         "view."
     )
+
+
+def _is_double(decimal: Any) -> bool:
+    """Whether every value of a decimal type is near a double.
+
+    PostgreSQL has a thousand digits, and fails on those that no double is near.
+    """
+    digits = (decimal.precision, decimal.scale)
+    return all(each is not None and abs(each) <= _DIGITS for each in digits)
+
+
+def _fetchable(decimal: Any) -> Any:
+    """Return a decimal that is what its type says, or NULL.
+
+    PostgreSQL has NaN among them, and DuckDB's largest whole numbers 39 digits.
+    """
+    limit = 1e38 if decimal.type().precision <= _USUAL else 1e77
+    held = decimal.cast("float64").abs() < limit
+    return ibis.ifelse(held, decimal, ibis.null(decimal.type()))
 
 
 def one_zero(number: Any) -> Any:
@@ -128,16 +149,21 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
 
     Engines group 0.0 with -0.0 and show the one they met first: a bit of the data that
     no noise covers, and one person or node with two hashes. NaN has no value, as
-    everywhere. Types whose values are written in ways that cannot be counted are
-    refused.
+    everywhere, nor has a day that Python does not know. Types whose values are written
+    in ways that cannot be counted, or at all, are refused.
     """
     plain: dict[str, Any] = {}
     for name in columns:
         value, dtype = table[name], table[name].type()
         if dtype.is_floating():
             plain[name] = only(~value.isnan(), one_zero(value.cast("float64")))
-        endless = dtype.is_decimal() and dtype.precision is None
-        if endless or dtype.is_interval() or dtype.is_json() or dtype.is_nested():
+        if dtype.is_date() or _is_plain_timestamp(value):
+            plain[name] = tame_moment(value, backend_of(value))
+        endless = dtype.is_decimal() and not _is_double(dtype)
+        if dtype.is_decimal() and not endless:
+            plain[name] = _fetchable(value)
+        timed = dtype.is_interval() or dtype.is_time()
+        if endless or timed or dtype.is_json() or dtype.is_nested():
             raise Unsupported(
                 f"column {name!r} has type {dtype}, in which equal values can be "
                 "written differently. Convert it to a whole number or a text in a view."

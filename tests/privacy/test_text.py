@@ -1,4 +1,4 @@
-"""What a curve or a law prints: whole where it is short, one answer where it is long."""
+"""What curves and laws print: all of a short one, one answer of a long one."""
 
 from fractions import Fraction
 from math import comb

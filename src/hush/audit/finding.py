@@ -87,6 +87,6 @@ class Audit:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the ROC of the audit against the claimed tradeoff; return the axes."""
-        from hush.audit.figure import roc_figure
+        from hush import plots
 
-        return roc_figure(self, axes)
+        return plots.audit(self, axes=axes)

@@ -11,6 +11,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.inference import given
 from hush.inference.additive import Additive
 from hush.inference.convolution import convolve, noise, normal
 from hush.inference.interval import Interval
@@ -105,8 +106,8 @@ def quantile_interval(
         >>> low, high
         (20.0, 30.0)
     """
-    cells = np.asarray(counts, dtype=np.float64)
-    cuts = tuple(float(edge) for edge in edges)
+    cells = given.numbers("counts", counts)
+    cuts = tuple(np.atleast_1d(given.numbers("edges", edges)).tolist())
     if cells.ndim != 1 or cells.size + 1 != len(cuts) or list(cuts) != sorted(cuts):
         raise InvalidArgument(
             f"edges must rise and be one more than counts; got {len(cuts)} edges for "

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from hush import checks
 from hush.estimate import Estimate
 from hush.inference.convolution import Convolution, Error, convolve
+
+_MANY = 20  # lines that are read one by one
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,9 @@ class Interval(Estimate):
         (0.336, 0.664)
         >>> print(Interval(0.5, std=0.1, effective=25.0, level=0.9))
         0.5, from 0.3355 to 0.6645 (90%)
+        >>> print(Interval(np.array([0.5, 0.8]), std=0.1, effective=25.0, level=0.9))
+        0: 0.5, from 0.3355 to 0.6645 (90%)
+        1: 0.8, from 0.6355 to 0.9645 (90%)
     """
 
     level: float
@@ -40,11 +46,19 @@ class Interval(Estimate):
         return iter(self.interval(self.level))
 
     def __str__(self) -> str:
+        ends = np.broadcast_arrays(self.value, *self)
+        level = f"({100 * self.level:g}%)"
+        lines = [
+            f"{value:.4g}, from {low:.4g} to {high:.4g} {level}"
+            for value, low, high in islice(
+                zip(*map(np.ravel, ends), strict=True), _MANY
+            )
+        ]
         if np.ndim(self.value):
-            return repr(self)
-        low, high = self
-        told = f"{self.value:.4g}, from {low:.4g} to {high:.4g}"
-        return f"{told} ({100 * self.level:g}%)"
+            lines = [f"{i}: {line}" for i, line in enumerate(lines)]
+        if (left := np.size(self.value) - len(lines)) > 0:
+            lines.append(f"... and {left} more")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)

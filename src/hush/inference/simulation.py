@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -99,6 +100,15 @@ class ConfidenceSet:
     candidates: tuple[Any, ...]
     p_values: tuple[float, ...]
     level: float
+
+    def __str__(self) -> str:
+        share = f"{len(self.accepted)} of {len(self.candidates)} candidates accepted"
+        told = f"{share} ({100 * self.level:g}%)"
+        single = all(isinstance(each, Real) for each in self.candidates)
+        if not self.accepted or not single:
+            return told
+        low, high = self.interval()
+        return f"from {low:.4g} to {high:.4g}, {told}"
 
     @property
     def accepted(self) -> tuple[Any, ...]:

@@ -92,7 +92,8 @@ def quantile_interval(
     """Return the `at`-quantile behind a noisy histogram of `n` people.
 
     Cumulative counts add up cells from the nearer end, so that each carries the noise
-    of as few cells as possible.
+    of as few cells as possible. As `n` is public, neighbors are an exchange apart: the
+    histogram has sensitivity 2.
 
     Guarantee: walking in from either end stops at the first edge whose share is not
     clearly on its side of `at`; to miss, the one test at the first wrong edge must

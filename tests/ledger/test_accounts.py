@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+import hush
+from hush import mechanisms
 from hush.errors import BudgetExceeded, InvalidArgument, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
 from hush.privacy import GDP, ZCDP, Pure
@@ -159,3 +161,29 @@ def test_rho_reads_every_curve_that_has_one(url):
         ledger.charge(Pure(epsilon=0.5))
         spent = 0.25 + 0.125 + 0.5 * 0.24491866240370913
         assert ledger.remaining().rho == pytest.approx(1 - spent, abs=1e-9)
+
+
+class Promised:
+    sensitivity = 2
+
+    def __call__(self, data):
+        return len(data)
+
+
+def test_records_are_not_added_to_people():
+    rows = {"who": [1, 1, 2], "x": [1.0, 2, 3]}
+    budget = Budget(epsilon=10)
+    data = hush.open(rows, unit="who", rows=2, budget=budget)
+    data.agg(n=hush.count()).release(epsilon=1)
+    ledger, noise = data.ledger, mechanisms.Laplace(scale=5.0)
+    for ask in (
+        lambda **more: ledger.release(noise, mechanisms.count(), [1, 2], **more),
+        lambda **more: ledger.release(
+            mechanisms.Quantile(0.5, bounds=(0, 9), scale=9.0), None, [1.0], **more
+        ),
+    ):
+        with pytest.raises(InvalidArgument, match=r"'row', and .*notes=\{'unit': "):
+            ask()
+        ask(notes={"unit": "who"})  # a promise: every record is another person's
+    # A sensitivity of one's own is one's own promise, of whatever unit.
+    ledger.release(noise, Promised(), [1, 2])

@@ -64,7 +64,7 @@ def test_the_charge_is_the_curve_of_what_ran(ledger, mechanism, query):
     for at in (0.0, 0.1, 1.0):
         assert release.curve.delta_at(at) == curve.delta_at(at)
     assert release.receipt.neighbors == query.neighbors
-    assert release.receipt.unit == "people"
+    assert release.receipt.unit == "row"
     assert release.mechanisms == (mechanism,)
     assert Release.from_json(release.to_json()) == release
 

@@ -11,7 +11,7 @@ from hush.errors import BudgetExceeded, HushError
 from hush.ledger import Budget, Ledger
 from hush.ledger.account import amounts_text, cost_text, left_text
 from hush.mechanisms import Laplace, count
-from hush.privacy import Approx, Pure
+from hush.privacy import GDP, Approx, Pure
 
 AMOUNTS = st.fractions(min_value=Fraction(1, 10**9), max_value=10**6)
 
@@ -111,3 +111,12 @@ def test_a_failed_draw_says_whose_it_was():
         with pytest.raises(HushError):
             ledger.release(Laplace(scale=2.0), broken, [1], key="a")
         assert str(ledger.history()[-1]).endswith("failure of entry 2")
+
+
+def test_a_charge_that_is_dear_in_its_notion_names_the_other():
+    ledger = Ledger.open("memory://", budget=Budget(mu=0.1))
+    with pytest.raises(BudgetExceeded, match="a budget of epsilon and delta holds"):
+        ledger.charge(GDP(mu=1.0))
+    pure = Ledger.open("memory://", budget=Budget(epsilon=9))
+    with pytest.raises(BudgetExceeded, match="this budget has none"):
+        pure.charge(GDP(mu=1.0))

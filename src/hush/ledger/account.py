@@ -172,10 +172,16 @@ def shortfall(balance: Balance, units: Units, what: str) -> str:
         more = f"{'Epsilon and delta are' if both else 'Delta is'} short: use less of "
         more += "both" if both else "it, or a mechanism that needs none"
     squares = " (squares of mu add up)" if grid.notion == "mu" else ""
+    enlarged = f"{_enlarging(balance, units)}."
+    if grid.notion != "epsilon":
+        enlarged += (
+            f" Sampled training has a heavy tail and is dear in {grid.notion}: a "
+            "budget of epsilon and delta holds more of it."
+        )
     return (
         f"{what} needs {needs} of {readable(balance.name)}; {has} of "
         f"{amounts_text(grid.notion, limit)} is left{squares}. Nothing was "
-        f"spent. {more}, or enlarge the budget: {_enlarging(balance, units)}."
+        f"spent. {more}, or enlarge the budget: {enlarged}"
     )
 
 

@@ -40,14 +40,17 @@ AGREED: Final = (
         "neighbors",
         "",
         "notes",
-        "their sum guarantees neither. Keep to one relation, or open another ledger.",
+        "their sum guarantees neither. Keep to one relation: tables take "
+        "neighbors='replace-one' in hush.open, DP-SGD takes sampling='fixed-size', "
+        "queries take neighbors=; models of hush.learn are for replace-one.",
     ),
     Agreed(
         "unit",
         "dataset:",
         "version",
-        "their sum protects the smaller one alone. Keep to one unit, or open another "
-        "data set of the ledger for the same people and link both to them.",
+        "their sum protects the smaller one alone. Keep to one unit: where each row "
+        "or record of a charge is another person, say so by unit= in fit and train, or "
+        "by notes={'unit': ...} in a release of your own.",
     ),
 )
 

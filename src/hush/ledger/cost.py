@@ -102,8 +102,9 @@ def _point(
     at = at if Fraction(at) <= share else math.nextafter(at, 0.0)
     if not at and not math.isfinite(float(curve.epsilon_at(at))):
         raise BudgetExceeded(
-            f"{curve!r} needs a delta above 0, and none is to be had. Open a budget "
-            "with a delta, or use a mechanism that is pure."
+            f"{curve!r} needs a delta above 0, and this budget has none. Open one with "
+            "a delta, as in hush.Budget(epsilon=1, delta=1e-6), or use a mechanism "
+            "that is pure."
         )
     return _finite(curve, at), share
 

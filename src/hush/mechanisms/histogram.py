@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ class Histogram(Mechanism):
     edges: tuple[float, ...] | None = None
     categories: tuple[Any, ...] | None = None
     neighbors: Neighbors = Neighbors.ADD_REMOVE
+    unit: ClassVar[str] = "row"  # one record is one person
 
     def __post_init__(self) -> None:
         checks.rational("scale", self.scale)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,7 @@ class Quantile(Mechanism):
     bounds: tuple[float, float]
     scale: float | Fraction
     neighbors: Neighbors = Neighbors.ADD_REMOVE
+    unit: ClassVar[str] = "row"  # one record is one person
 
     def __post_init__(self) -> None:
         lower, upper = checks.interval("bounds", self.bounds)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 from hush.errors import InvalidArgument, Unsupported
 from hush.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -45,6 +45,7 @@ class Query:
     neighbors: Neighbors
     finish: Callable[[Any], Any] | None = field(default=None, repr=False)
     bounds: tuple[float, float] | None = None
+    unit: ClassVar[str] = "row"  # one record is one person, as in a table without unit
 
     @property
     def whole(self) -> bool:

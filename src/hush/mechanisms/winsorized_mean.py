@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class WinsorizedMean(Mechanism):
 
     bounds: tuple[float, float]
     scale: float | Fraction
+    unit: ClassVar[str] = "row"  # one record is one person
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))

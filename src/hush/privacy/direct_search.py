@@ -12,6 +12,7 @@ from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
 
 _MOST_COPIES = 4096
 _LARGEST_RISE = 600.0
+_SMALLEST = 1e-290
 _SHARP = 8e-7
 _AIM = 3e-7
 _TURNS = 60  # never reached: windows shrink to fit, then grids get finer
@@ -83,7 +84,8 @@ def delta_bracket(
         least = polygon(law, times, rise, count, 0).delta(epsilon)
         upper = min(upper, most) if most >= 0 else upper
         lower = max(lower, least) if least >= 0 else lower
-        if upper - lower <= _SHARP * upper:
+        # A grid's own rounding is far above what is still smaller.
+        if upper - lower <= _SHARP * upper or upper < _SMALLEST:
             break
         count = _finer(count, (most - least) / upper, grids)
     return min(lower, upper), upper
@@ -165,7 +167,7 @@ def _finer(count: int, width: float, grids: tuple[int, int]) -> int:
     # A coarse grid promises little, so hope is lost on a later one only.
     if count >= last or (count > COARSE and need > 2 * last):
         return 0
-    return min(max(math.ceil(need), 2 * count), 5 * count, last)
+    return min(max(math.ceil(min(need, last)), 2 * count), 5 * count, last)
 
 
 def single_jump(law: SubsampledGaussianLoss, times: int, delta: float) -> float:

@@ -50,7 +50,10 @@ class Planned:
     def error(self) -> dict[str, float]:
         """Expected half-width of each aggregate in a group of `cell` rows.
 
-        Aggregates without an interval (modes, several quantiles) are left out.
+        Means and spreads are those of values that fill one half of their bounds, ranks
+        those of values spread evenly over all of them; where values lie closer, a
+        quantile's interval is shorter. Aggregates without an interval (modes, several
+        quantiles) are left out.
         """
         query = self.query
         pairs = zip(query.parts, self.noised, strict=True)
@@ -65,7 +68,11 @@ class Planned:
         return found
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} ± {bar:,.4g}" for name, bar in self.error.items())
+        bars = self.error
+        shown = ", ".join(
+            f"{name} ± {bars[name]:,.4g}" if name in bars else f"{name} (no interval)"
+            for name in self.query.aggregates
+        )
         delta = f", delta {self.delta:g}" if self.delta else ""
         return (
             f"epsilon {self.epsilon:g}{delta}: {shown} "

@@ -91,15 +91,20 @@ class Statistic(Additive):
         return raw + offset * weight
 
     def guess(self, cell: float, mechanism: Mechanism) -> list[float]:
-        """Return the sum over rows spread evenly over the bounds."""
+        """Return the sum over rows spread evenly over the upper half of the bounds.
+
+        A mean in the very middle is rare, and there alone noise on the count does not
+        matter: halfway to an end is what `Mean.needs` supposes, too.
+        """
         if self._counts or self.term is None:
             return [cell]
-        if self.form is Form.CENTERED:
-            return [0.0]
         grid, factors = self.term.grid, self.term.factors
+        half = float(grid.half)
+        if self.form is Form.CENTERED:
+            return [cell * half / 2]
         if len(factors) == 1:
-            return [cell * float(grid.middle * grid.step)]
-        return [cell * grid.ends[1] / 3 if factors[0] == factors[1] else 0.0]
+            return [cell * (float(grid.middle * grid.step) + half / 2)]
+        return [cell * grid.ends[1] / (3 if factors[0] == factors[1] else 4)]
 
 
 def rows_of(limit: Any) -> Statistic:

@@ -8,7 +8,19 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from hush.privacy import brackets, contour, direct, direct_search, lattice, rare
+from hush.privacy import (
+    GDP,
+    Approx,
+    brackets,
+    calibrate,
+    contour,
+    direct,
+    direct_search,
+    lattice,
+    poisson,
+    rare,
+    repeat,
+)
 from hush.privacy.direct_step import _cells, above, below
 from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
 from privacy.engine import inversion, repeated
@@ -242,3 +254,26 @@ def test_epsilon_is_zero_where_total_variation_is_below_delta():
     assert ask(0.55, 2.7e-6, 2, 3.2e-6, "remove") == (0.0, 0.0)
     assert ask(0.55, 2.7e-6, 2, 3.2e-6, "add") == (0.0, 0.0)
     assert ask(0.7515, 2.731e-7, 28368, 5.69e-5, "remove") == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("std", "rate", "times", "epsilon"),
+    [(300.0, 4096 / 6000, 120, 1.0), (1000.0, 0.9, 120, 1.0), (1e8, 0.1, 1000, 0.3)],
+)
+def test_a_delta_below_all_floats_is_bracketed_and_not_divided_by(
+    std, rate, times, epsilon
+):
+    # A calibration passes here on its way from very large noise to what is wanted.
+    for direction in ("add", "remove"):
+        law = SubsampledGaussianLoss(std, rate, direction)
+        low, high = brackets.delta_bracket([(law, times)], [epsilon])
+        assert 0 <= low[0] <= high[0] < 1e-280
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.7])
+def test_noise_is_found_for_large_batches(rate):
+    def steps(std):
+        return repeat(poisson(GDP(mu=1 / std), rate=rate), times=120)
+
+    std = calibrate(steps, target=Approx(1.0, 1e-6), relative=1e-3)
+    assert 1.0 >= steps(std).epsilon_at(1e-6) >= 0.99

@@ -14,15 +14,16 @@ def test_many_numbers_print_one_line_each():
     design = tree(4)
     found = consistent(design @ [40.0, 3, 0, 12], design, std=1.0)
     lines = str(found).splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 8
+    assert lines[0].split() == ["estimate", "from", "to", "(95%)"]
     low, high = found.interval(0.95)
-    assert lines[6] == f"6: 12, from {low[6]:.4g} to {high[6]:.4g} (95%)"
+    assert lines[7].split() == ["12", f"{low[6]:.4g}", f"{high[6]:.4g}"]
 
 
 def test_very_many_numbers_are_counted():
     found = Interval(np.arange(50.0), std=1.0, effective=np.nan, level=0.9)
     lines = str(found).splitlines()
-    assert len(lines) == 21
+    assert len(lines) == 22
     assert lines[-1] == "... and 30 more"
     assert "nan" not in str(found)
 

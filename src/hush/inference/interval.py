@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,9 @@ class Interval(Estimate):
         >>> print(Interval(0.5, std=0.1, effective=25.0, level=0.9))
         0.5, from 0.3355 to 0.6645 (90%)
         >>> print(Interval(np.array([0.5, 0.8]), std=0.1, effective=25.0, level=0.9))
-        0: 0.5, from 0.3355 to 0.6645 (90%)
-        1: 0.8, from 0.6355 to 0.9645 (90%)
+          estimate       from   to (90%)
+               0.5     0.3355     0.6645
+               0.8     0.6355     0.9645
     """
 
     level: float
@@ -46,19 +46,16 @@ class Interval(Estimate):
         return iter(self.interval(self.level))
 
     def __str__(self) -> str:
-        ends = np.broadcast_arrays(self.value, *self)
+        parts = np.broadcast_arrays(self.value, *self)
         level = f"({100 * self.level:g}%)"
-        lines = [
-            f"{value:.4g}, from {low:.4g} to {high:.4g} {level}"
-            for value, low, high in islice(
-                zip(*map(np.ravel, ends), strict=True), _MANY
-            )
-        ]
-        if np.ndim(self.value):
-            lines = [f"{i}: {line}" for i, line in enumerate(lines)]
-        if (left := np.size(self.value) - len(lines)) > 0:
-            lines.append(f"... and {left} more")
-        return "\n".join(lines)
+        if not np.ndim(self.value):
+            value, low, high = map(float, parts)
+            return f"{value:.4g}, from {low:.4g} to {high:.4g} {level}"
+        rows = list(zip(*map(np.ravel, parts), strict=True))
+        head = " ".join(f"{name:>10}" for name in ("estimate", "from", f"to {level}"))
+        lines = [" ".join(f"{each:>10.4g}" for each in row) for row in rows[:_MANY]]
+        rest = [f"... and {len(rows) - _MANY} more"] if len(rows) > _MANY else []
+        return "\n".join([head, *lines, *rest])
 
 
 @dataclass(frozen=True)

@@ -241,3 +241,43 @@ def test_a_histogram_is_drawn_cell_by_cell():
 
     assert ticks(data) == ["0 to 35", "35 to 70"]
     assert ticks(data.group_by("ward", keys=["a"])) == ["a: 0 to 35", "a: 35 to 70"]
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: plots.tradeoff([GDP(1.0), Pure(1.0)]), r"got a list.*\*curves"),
+        (lambda: plots.profile(1.0), "only a curve"),
+        (lambda: plots.error("laplace"), "Laplace itself"),
+        (lambda: plots.audit(GDP(1.0)), "only an audit"),
+        (lambda: plots.budget("memory://"), "data.ledger"),
+        (lambda: plots.release(3.0), "plots.bars"),
+        (lambda: plots.bars(["a"], ["b"]), "values must be numbers"),
+        (lambda: plots.bars(3, [1.0]), "labels must be a list"),
+        (lambda: plots.bars(["a"], [1.0], [0.0, 0.0], [2.0, 2.0]), "per label"),
+        (lambda: plots.save(3, "a.png"), "Draw first"),
+        (lambda: plots.save(plots.tradeoff(GDP(1.0)), 3), "path"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_wrong_kind_is_refused_with_a_way_out(draw, said):
+    with pytest.raises(InvalidArgument, match=said):
+        draw()
+
+
+def test_curves_that_print_alike_are_all_drawn():
+    alike = [hush.privacy.Tradeoff(lambda a, s=s: (1 - a) ** s) for s in (2, 3)]
+    assert len({repr(each) for each in alike}) == 1
+    _, labels = plots.tradeoff(*alike).get_legend_handles_labels()
+    assert labels == ["Tradeoff(<lambda>)", "Tradeoff(<lambda>) (2)"]
+
+
+def test_an_audit_looks_like_the_other_pictures():
+    for axes in (audited().plot(), plots.audit(audited())):
+        assert not axes.get_title()
+        assert not axes.spines["top"].get_visible()
+        assert not axes.spines["right"].get_visible()
+        like = plots.tradeoff(GDP(1.0)).figure
+        assert tuple(axes.figure.get_size_inches()) == tuple(like.get_size_inches())
+        assert axes.figure.dpi == like.dpi
+        assert "not refuted, p = " in axes.get_legend_handles_labels()[1][1]

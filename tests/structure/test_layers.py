@@ -20,6 +20,8 @@ RANK = {name: rank for rank, names in RANKS.items() for name in names}
 # Conveniences that delegate upwards, or for populations to inference, lazily, inside a
 # function: (file, imported part).
 DELEGATES = {
+    ("audit/figure.py", "plots"),
+    ("audit/finding.py", "plots"),
     ("ledger/release.py", "plots"),
     ("privacy/curve.py", "plots"),
     ("tables/aggregate.py", "inference"),

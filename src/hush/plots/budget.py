@@ -4,7 +4,7 @@ from typing import Any
 
 from hush.errors import InvalidArgument
 from hush.ledger.receipt import spent
-from hush.plots.style import COLORS, FAINT, INK, new
+from hush.plots.style import COLORS, FAINT, INK, known, new
 
 _CHARGED = ("charge", "reserve", "hold")
 
@@ -41,11 +41,17 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
         >>> budget(ledger).get_ylabel()
         'epsilon left'
     """
+    known(
+        ledger,
+        "a ledger",
+        ("remaining", "history"),
+        "Give the ledger of a data set: plots.budget(data.ledger).",
+    )
     accounts = {each.account: each for each in ledger.remaining().accounts}
     chosen = account or min(
         accounts, key=lambda n: accounts[n].left_exact[0] / accounts[n].limits[0]
     )
-    if chosen not in accounts:
+    if not isinstance(chosen, str) or chosen not in accounts:
         raise InvalidArgument(
             f"account must be one of {', '.join(accounts)}; got {account!r}."
         )

@@ -113,7 +113,7 @@ def hush_scores():
     box = {"bounds": (-1, 1)}
     return table(
         lambda e, g: GaussianNB(e, classes=tuple(range(g)), **box),
-        lambda e, _: PCA(e, n_components=2, **box),
+        lambda e, _: PCA(epsilon=e, n_components=2, **box),
         lambda e, g: KMeans(g, epsilon=e, **box),
     )
 
@@ -124,7 +124,7 @@ def hush_gaussian_scores():
     box = {"bounds": (-1, 1), "delta": 1e-6}
     return table(
         lambda e, g: GaussianNB(e, classes=tuple(range(g)), **box),
-        lambda e, _: PCA(e, n_components=2, **box),
+        lambda e, _: PCA(epsilon=e, n_components=2, **box),
         lambda e, g: KMeans(g, epsilon=e, **box),
     )
 

@@ -91,9 +91,11 @@ def hush_scores():
     logistic = {
         "logistic": lambda e: LogisticRegression(e, classes=(0, 1), **box),
         "Huber SVM": lambda e: HuberSVM(e, classes=(0, 1), **box),
-        "random forest": lambda e: RandomForestClassifier(e, classes=(0, 1), **box),
+        "random forest": lambda e: RandomForestClassifier(
+            epsilon=e, classes=(0, 1), **box
+        ),
         "random forest, δ = 1e-6": lambda e: RandomForestClassifier(
-            e, delta=1e-6, classes=(0, 1), **box
+            epsilon=e, delta=1e-6, classes=(0, 1), **box
         ),
     }
     linear = {

@@ -6,16 +6,18 @@
 import os
 import re
 import tempfile
+import textwrap
 from pathlib import Path
+from unittest import mock
 
 import typer
 from typer.testing import CliRunner
 
-from hush.cli import app
+from hush.cli import app, layout
 from hush.cli.codes import MEANING
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH = "88"
+WIDTH = 88
 
 HEAD = """\
 # The command line
@@ -23,8 +25,8 @@ HEAD = """\
 A private table from a sensitive file, without writing Python:
 
 1. `hush init trips.parquet --unit person` writes `hush.toml` from the schema alone. Fill
-   in the public bounds and keys that it marks with `<--`, and for how many rows one
-   person counts.
+   in what it marks with `<--`: for how many rows one person counts, and the public bounds
+   and keys.
 2. `hush plan "SELECT …" -e 0.5` says how wrong the answer would be. It costs nothing.
 3. `hush query "SELECT …" -e 0.5` charges the ledger, then reads, then adds noise.
 4. `hush budget` says what is left, `hush verify` that nobody changed the books.
@@ -35,10 +37,19 @@ teaches your shell the commands. This page is written by `python docs/cli.py`.
 
 ## What is printed
 
-Results go to standard output, remarks and errors to standard error. An error is one
-line that says what is wrong and the way out. It never holds a value of the data, and no
-traceback is shown; `--debug` adds where it was, without foreign texts. `--quiet` drops
-progress and remarks.
+Results go to standard output; remarks, such as who is protected and what was paid, and
+errors go to standard error. `--quiet` drops progress and remarks. An error is one line
+that says what is wrong and the way out. It never holds a value of the data, and no
+traceback is shown; `--debug` adds where it was, without foreign texts.
+
+Nothing is shortened. A file or a pipe gets a line for each row, however long; a terminal
+that is too narrow gets a block for each row. A released column has as many decimals as
+its intervals leave meaning: two digits of the half-width, and no decimals for a count
+within more than 5. The ends of an interval are rounded outwards.
+
+`hush query --csv` prints all digits instead: a column for each group, and for each
+aggregate its value, `_low` and `_high`. Dates are as in 2026-11-16, and what is unknown
+or infinite is empty. The numbers of a histogram have a column each.
 
 `--json` prints one object: `hush` is the command, `schema` the number {schema}, and the
 rest is listed with each command. Fields may be added under a number, never renamed or
@@ -58,15 +69,15 @@ are null.
 | `[data] source` | a file, a folder or an address; a path starts at the folder of `hush.toml` |
 | `[data] name` | the name of the table in SQL, and of its account in the ledger |
 | `[data] unit` | the column that tells people apart, or `"row"` |
-| `[data] rows` | for how many rows one person counts at most |
+| `[data] rows` | for how many rows one person counts at most; of people with more, counts and sums fall short |
 | `[data] neighbors` | `"add-remove"` or `"replace-one"` |
 | `[budget]` | `epsilon` and `delta`, or `rho`, or `mu` |
 | `[ledger] url` | `"sqlite:///file"`, from the folder of `hush.toml`, or `"postgresql://…"` |
 | `[columns.NAME] type` | `number`, `text`, `date` or `boolean`; needed for CSV only, where all else is text |
 | `[columns.NAME] bounds` | public bounds, as in `[0, 80]`; or `"private"`, which costs a quarter of ε |
 | `[columns.NAME] keys` | public values for GROUP BY, or `"private"` |
-| `[keys]` | public tuples for several columns at once: `"region, year" = [["north", 2024]]` |
-| `[tables]` | public tables that JOIN may name: `zones = "zones.parquet"` |
+| `[keys]` | public values of what SELECT names and of columns of public tables, as in `year = [2025, 2026]`; and tuples for several columns at once: `"region, year" = [["north", 2026]]` |
+| `[tables]` | public tables that JOIN may name: `zones = "zones.parquet"`; a CSV file may have types: `zones = {{source = "zones.csv", types = {{population = "number"}}}}` |
 
 The first query begins the ledger. A ledger that exists is never given a new account by
 accident: `hush budget --open` adds the data set to it, `hush budget --raise` enlarges the
@@ -187,6 +198,12 @@ def _fill_in() -> None:
     Path("hush.toml").write_text(re.sub("(?m)^# bounds.*$", "bounds = [0, 80]", text))
 
 
+def _as_seen(output: str) -> list[str]:
+    """Return results and remarks as a terminal of this width shows them."""
+    lines = (line.rstrip() for line in output.splitlines())
+    return [part for line in lines for part in textwrap.wrap(line, WIDTH) or [""]]
+
+
 def transcript() -> str:
     """Return what a first session looks like; the noise differs every time."""
     runner, before = CliRunner(), os.getcwd()
@@ -201,11 +218,11 @@ def transcript() -> str:
                     lines.append(step)
                     continue
                 words, arguments = step
-                done = runner.invoke(app, arguments, env={"COLUMNS": WIDTH})
+                with mock.patch.object(layout, "width", return_value=WIDTH):
+                    done = runner.invoke(app, arguments)
                 if done.exit_code:
                     raise SystemExit(done.output)
-                shown = [line.rstrip() for line in done.stdout.splitlines()]
-                lines += [f"$ hush {words}", *shown, ""]
+                lines += [f"$ hush {words}", *_as_seen(done.output), ""]
         finally:
             os.chdir(before)
     return "```\n" + "\n".join(lines).rstrip() + "\n```\n"

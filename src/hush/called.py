@@ -4,8 +4,13 @@ Near misses by the thing they were asked of. They serve error messages only: a n
 one spelling here, and the others say which.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _ROWS = "Rows are not shown, because they are about people: ask .agg(n=hush.count())."
 _AGG = 'Write .agg({0}=hush.{0}("fare", bounds=(0, 80))).'
@@ -76,6 +81,71 @@ ANSWER = {
     **_all("write_csv save export", 'Write .to_csv("answer.csv").'),
     **_all("long melt explode", 'Write .cells("shape").'),
 }
+_SEED = "Noise is secret. To rehearse, write source=hush.noise.Seeded(7) in the call "
+MODEL = {
+    **_all("random_state seed rng", _SEED + "of fit."),
+    **_all("data_norm max_norm", "Write norm."),
+    **_all(
+        "C alpha l2 l2_regularization reg_param", "Write penalty, which adds to it."
+    ),
+    **_all("bounds_X feature_range ranges", "Write bounds=(lower, upper)."),
+    **_all("bounds_y", "Write y_bounds=(lower, upper)."),
+    **_all("accountant budget ledger", "Write fit(X, y, ledger=ledger)."),
+    **_all("max_iter tol solver", "The solver stops by itself, by a certified bound."),
+    **_all("n_trees trees", "Write n_estimators."),
+    **_all("k n_cluster", "Write n_clusters."),
+}
+FIT = {
+    **_all("random_state seed rng", _SEED + "here."),
+    **_all("sample_weight", "Rows have one weight: the guarantee is for one row."),
+    **_all("accountant budget", "Write ledger=hush.ledger.Ledger.open(...)."),
+    **_all("epsilon", "Write it where the model is made."),
+}
+TRAIN = {
+    **_all("random_state seed rng prng_key", _SEED + "here."),
+    **_all("sample_weight", FIT["sample_weight"]),
+    **_all("epochs num_epochs", "Write steps: epochs·records/batch of them."),
+    **_all("num_steps iterations max_iter", "Write steps."),
+    **_all("batch_size lot_size", "Write batch."),
+    **_all("lr learning_rate", "Write optimizer=optax.sgd(0.1)."),
+    **_all("noise_multiplier sigma noise", "Write std, which is in clips too."),
+    **_all("max_grad_norm l2_norm_clip clip_norm", "Write clip."),
+    **_all("target_epsilon eps", "Write epsilon."),
+    **_all("target_delta", "Write delta."),
+    **_all("accountant budget", FIT["accountant"]),
+}
+
+
+def expected(
+    owner: str, given: Iterable[str], known: Iterable[str], words: Mapping[str, str]
+) -> None:
+    """Refuse an argument that is not there but is known by another name.
+
+    Example:
+        >>> expected("train", ["lr"], ["steps"], TRAIN)
+        Traceback (most recent call last):
+        ...
+        TypeError: train has no argument 'lr'. Write optimizer=optax.sgd(0.1).
+    """
+    for name in given:
+        if name in words and name not in known:
+            raise TypeError(f"{owner} has no argument {name!r}. {words[name]}")
+
+
+def answering(words: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function answer a near miss on one of its arguments with what to write."""
+
+    def around(function: Callable[P, R]) -> Callable[P, R]:
+        known = inspect.signature(function).parameters
+
+        @functools.wraps(function)
+        def call(*args: P.args, **options: P.kwargs) -> R:
+            expected(function.__name__, options, known, words)
+            return function(*args, **options)
+
+        return call
+
+    return around
 
 
 def missing(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:

@@ -8,8 +8,16 @@ from typing import Any
 from hush.errors import InvalidArgument
 
 
+def _shown(value: object) -> str:
+    """Return a value as errors show it: many of them may be the data, by mistake."""
+    few = not hasattr(value, "__len__") or isinstance(value, str)
+    if few or (isinstance(value, (tuple, list)) and len(value) <= 2):
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
 def _refuse(name: str, value: object, want: str) -> InvalidArgument:
-    return InvalidArgument(f"{name} must be {want}; got {value!r}.")
+    return InvalidArgument(f"{name} must be {want}; got {_shown(value)}.")
 
 
 _PLAIN = 1 << 64  # a numerator that no float overflows at

@@ -8,6 +8,8 @@ import numpy as np
 
 from hush import checks
 
+_SHOWN = 20
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -22,6 +24,10 @@ class Estimate:
         >>> low, high = Estimate(0.5, std=0.1, effective=25.0).interval(0.95)
         >>> round(float(low), 3), round(float(high), 3)
         (0.304, 0.696)
+        >>> print(Estimate(np.array([2.0, -1.0]), np.array([0.1, 0.2]), effective=25.0))
+          estimate       from   to (95%)
+                 2      1.804      2.196
+                -1     -1.392     -0.608
     """
 
     value: Any
@@ -33,3 +39,14 @@ class Estimate:
         checks.real("level", level, above=0, below=1)
         reach = NormalDist().inv_cdf((1 + level) / 2) * np.asarray(self.std)
         return self.value - reach, self.value + reach
+
+    def __str__(self) -> str:
+        """Return a line for each number, up to twenty, with its ends at 95 %."""
+        parts = np.broadcast_arrays(self.value, *self.interval(0.95))
+        if not parts[0].ndim:
+            return "{:.4g}, from {:.4g} to {:.4g} (95%)".format(*map(float, parts))
+        rows = list(zip(*map(np.ravel, parts), strict=True))
+        lines = [" ".join(f"{each:>10.4g}" for each in row) for row in rows[:_SHOWN]]
+        head = " ".join(f"{name:>10}" for name in ("estimate", "from", "to (95%)"))
+        rest = [f"... and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
+        return "\n".join([head, *lines, *rest])

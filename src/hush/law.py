@@ -19,6 +19,8 @@ from hush.errors import InvalidArgument
 
 Floats = NDArray[np.float64]
 
+_FEW = 6  # probabilities that a table prints one by one
+
 
 class Law(ABC):
     """A probability law on the integers.
@@ -341,6 +343,13 @@ class Finite(Law):
                 f"{float(sum(table))!r}. Use fractions, or divide by their sum."
             )
         object.__setattr__(self, "probabilities", table)
+
+    # `repr` stays whole: it names the law where it is written down.
+    def __str__(self) -> str:
+        first, last = self.support
+        if last - first < _FEW:
+            return repr(self)
+        return f"<Finite: {last - first + 1} probabilities, on {first} to {last}>"
 
     @property
     def support(self) -> tuple[int, int]:

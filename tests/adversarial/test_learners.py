@@ -60,7 +60,7 @@ ODD = {
     "shy": Shy(),
 }
 MODELS = {
-    "forest": lambda: learn.RandomForestClassifier(1, bounds=(-1, 1), classes=(0, 1)),
+    "forest": lambda: learn.RandomForestClassifier(bounds=(-1, 1), classes=(0, 1)),
     "bayes": lambda: learn.GaussianNB(1.0, bounds=(-1, 1), classes=(0, 1)),
     "logistic": lambda: learn.LogisticRegression(1.0, norm=1.0, classes=(0, 1)),
     "linear": lambda: learn.LinearRegression(1.0, bounds=(-1, 1), y_bounds=(0, 1)),

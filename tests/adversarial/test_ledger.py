@@ -115,7 +115,7 @@ def test_one_data_set_never_adds_up_two_units(tmp_path, first):
     noise = Laplace(scale=10.0)
     with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
         ledger.release(noise, people(first), DATA)
-        ledger.release(noise, count(), DATA)  # says nothing of a unit
+        ledger.release(noise, people(""), DATA)  # says nothing of a unit
         with pytest.raises(InvalidArgument, match="smaller one"):
             ledger.release(noise, people("row"), DATA)
         left = ledger.remaining()

@@ -103,13 +103,13 @@ MODELS: dict[str, Any] = {
     "forest": (
         ("RandomForestClassifier", "LeafCounts"),
         lambda e: learn.RandomForestClassifier(
-            e, n_estimators=1, max_depth=1, classes=(0, 1), **_BOX
+            epsilon=e, n_estimators=1, max_depth=1, classes=(0, 1), **_BOX
         ),
         0.1,
     ),
     "components": (
         ("PCA", "Scatter"),
-        lambda e: learn.PCA(e, norm=1.0),
+        lambda e: learn.PCA(epsilon=e, norm=1.0),
         0.1,
     ),
     "clusters": (

@@ -6,6 +6,7 @@ randomness if hush were right.
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from hush.audit.event import Event
 from hush.audit.evidence import PASS, RIGHT
 from hush.audit.point import Point
 from hush.errors import InvalidArgument
+from hush.law import Finite
 from hush.noise import Seeded, bernoulli
-from hush.privacy import GDP, Approx, Pure
+from hush.privacy import GDP, Approx, Pair, Pure
 
 # -- verdicts ------------------------------------------------------------------------
 
@@ -335,3 +337,21 @@ def test_infinite_and_missing_scores_keep_the_sides_that_the_proof_counts():
     assert not np.any(up.judge(values, ~side) == RIGHT)  # nor is "data"
     everybody = event("accuracy", float(np.nextafter(0.2, -1)), 0.2)
     assert not np.any(everybody.judge(values, side) == PASS)
+
+
+def test_an_assertion_says_which_error_it_was_held_to():
+    with pytest.raises(AssertionError) as raised:
+        assert_private(NOISE, 0, 1, Pure(0.5), false_alarm=1e-6, source=Seeded(3))
+    last = str(raised.value).splitlines()[-1]
+    assert "both at most 0.001: a claim that holds" in last
+    assert last.endswith("with chance at most 1e-06")
+
+
+def test_a_claim_with_a_long_law_is_told_in_one_line():
+    coins = Finite(tuple(Fraction(math.comb(60, k), 1 << 60) for k in range(61)))
+    claim = Pair.shift(coins, by=1)
+    assert len(repr(claim)) > 1000
+    found = audit(NOISE, 0, 1, claim=claim, samples=400, source=Seeded(1))
+    told = str(found).splitlines()[0]
+    assert f"epsilon {claim.epsilon_at(1e-6):.6g} at delta 1e-06" in told
+    assert len(told) < 100

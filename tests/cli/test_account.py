@@ -75,6 +75,26 @@ def test_the_printed_bounds_are_rounded_outwards(shop):
     assert below <= shown["lower"] <= shown["upper"] <= above
 
 
+def test_what_sampling_assumes_is_said(shop):
+    step = ("--rate", 0.1, "--steps", 3)
+    for given in (("--sigma", 2), ("--calibrate", "-e", 1)):
+        text = shop.run("account", *given, *step, "-d", 1e-5).stdout
+        assert "Poisson sampling" in text
+        assert "added or removed" in text
+    assert "Poisson" in shop.run("account", "--mu", 1, "--rate", 0.1, "-e", 1).stdout
+    assert "Poisson" not in shop.run("account", "--mu", 1, "-e", 1).stdout
+
+
+def test_an_epsilon_without_end_is_said_in_words(shop):
+    text = shop.run(
+        "account", "--sigma", 1.3, "--rate", 0.01, "--steps", 50, "-d", 0
+    ).stdout
+    assert "Infinity" not in text
+    assert "unbounded  no epsilon is proven: read it at a larger delta" in text
+    assert "charge this" not in text
+    assert "never less" in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -59,7 +59,7 @@ def test_answers_move_between_runs_stay_near_the_truth_and_one_is_refused(runs):
             assert abs(each["value"] - each["truth"]) < reach
             assert each["low"] <= each["value"] <= each["high"]
         assert "needs epsilon 0.75" in run["refused"]
-        assert "whole, anchored" in run["ledger"]
+        assert "whole, all anchored" in run["ledger"]
 
 
 def test_most_intervals_hold_the_truth(runs):

@@ -15,13 +15,14 @@ def test_a_first_session_from_a_file_to_a_table(shop):
     text = (shop.folder / "hush.toml").read_text()
     assert "<--" in text
     assert "no value was read" in text
+    assert "# <-- People with more rows than this weigh less: counts and sums" in text
     shop.edit('# keys = ["a", "b"]  # <-- for GROUP BY', 'keys = ["Bronx", "Kings"]')
     done = shop.run(
         "query", "SELECT borough, COUNT(*) AS n FROM trips GROUP BY borough", "-e", 0.5
     )
     assert done.exit_code == 0, done.output
     assert "Bronx" in done.stdout
-    assert "Left: dataset 'trips': epsilon 0.5" in done.stdout
+    assert "Left: dataset 'trips': epsilon 0.5" in done.stderr
 
 
 def test_what_it_writes_is_toml_with_every_column(shop):

@@ -1,6 +1,7 @@
 """What a command does besides noise is the same whoever is in the data (Q1 to Q3)."""
 
 import math
+import re
 
 import pyarrow
 import pytest
@@ -50,7 +51,9 @@ def told(folder, rows):
     found = []
     for command in COMMANDS:
         done = shop.run(*command)
-        found.append((command, done.exit_code, done.stderr))
+        # Remarks name the entry of the ledger by its hash: that of a random key.
+        said = re.sub(r"[0-9a-f]{12}…", "#", done.stderr)
+        found.append((command, done.exit_code, said))
         assert done.exit_code in (0, 1, 3)
     left = [shop.json("budget", *c)["accounts"] for c in ((), ("-c", "csv.toml"))]
     return found, left

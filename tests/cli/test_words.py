@@ -1,9 +1,7 @@
 """Messages of commands: advice that a shell can follow, and keys that can be copied."""
 
 import pytest
-from typer.testing import CliRunner
 
-from hush.cli import app
 from shop import BY, COUNT
 
 PYTHON = ("types=", "release(", "raise_budget", "in Python", "hush.Budget(")
@@ -33,6 +31,67 @@ def test_a_text_becomes_a_number_by_hush_toml(comma):
     assert 'write type = "number" under [columns.fare] in hush.toml' in said
     comma.edit("[ledger]", '[columns.fare]\ntype = "number"\n[ledger]')
     assert comma.run("query", text, "-e", 0.5).exit_code == 0
+
+
+def test_keys_of_what_select_names_have_a_place_that_is_taken(shop):
+    text = "SELECT FLOOR(fare / 10) AS tens, COUNT(*) AS n FROM trips GROUP BY tens"
+    said = refused(shop, "query", text, "-e", 0.5)
+    assert "tens = [...] under [keys] in hush.toml" in said
+    assert 'or tens = "private" there' in said
+    shop.edit("[columns.zone]", "[keys]\ntens = [0, 1, 2]\n[columns.zone]")
+    assert len(shop.json("query", text, "-e", 0.5)["rows"]) == 3
+    shop.edit("tens = [0, 1, 2]", 'tens = "private"')
+    assert shop.run("query", text, "-e", 0.5, "-d", 1e-6).exit_code == 0
+    shop.edit("[keys]\ntens", "[columns.tens]\nkeys")
+    assert "or of a public table, stand under [keys]" in refused(
+        shop, "query", text, "-e", 0.5
+    )
+
+
+def test_bounds_of_an_expression_are_given_in_the_statement(shop):
+    said = refused(shop, "query", "SELECT SUM(fare * 2) AS s FROM trips", "-e", 0.5)
+    assert "write SUM(CLAMP(fare * 2, 0, 100))." in said
+    assert "[columns.fare * 2]" not in said
+
+
+def test_columns_of_a_public_table_get_their_types_and_keys(comma):
+    (comma.folder / "zones.csv").write_text("pick up,side,size\n3,east,5\n4,west,6\n")
+    comma.edit("[ledger]", '[tables]\nzones = "zones.csv"\n[ledger]')
+    joined = 'FROM trips JOIN zones USING ("pick up")'
+    sums = f"SELECT SUM(CLAMP(size, 0, 9)) AS s {joined}"
+    line = 'zones = {source = "zones.csv", types = {size = "number"}}'
+    assert f"{line} under [tables] in hush.toml" in refused(
+        comma, "query", sums, "-e", 0.1
+    )
+    more = f"SELECT COUNT(*) AS n {joined} WHERE size > 5"
+    assert f"Write {line} under" in refused(comma, "query", more, "-e", 0.1)
+    comma.edit('zones = "zones.csv"', line)
+    assert comma.run("query", sums, "-e", 0.1).exit_code == 0
+    assert comma.run("query", more, "-e", 0.1).exit_code == 0
+    by = f"SELECT side, COUNT(*) AS n {joined} GROUP BY side"
+    assert "side = [...] under [keys]" in refused(comma, "query", by, "-e", 0.1)
+    comma.edit("[ledger]", '[keys]\nside = ["east", "west"]\n[ledger]')
+    assert comma.run("query", by, "-e", 0.1).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "zones = 3",
+        'zones = {source = "zones.csv"}',
+        'zones = {source = 3, types = {size = "number"}}',
+        'zones = {source = "zones.csv", types = {size = "tall"}}',
+        'zones = {source = "zones.csv", types = {}, more = 1}',
+    ],
+)
+def test_a_public_table_that_is_not_described_well_is_refused(comma, line):
+    comma.edit("[ledger]", f"[tables]\n{line}\n[ledger]")
+    assert "[tables] zones" in refused(comma, "plan", COUNT, "-e", 0.1)
+
+
+def test_a_text_of_a_table_with_types_is_cast(shop):
+    said = refused(shop, "plan", "SELECT AVG(borough) AS b FROM trips", "-e", 0.5)
+    assert "Write CAST(borough AS DOUBLE)." in said
 
 
 def test_private_keys_are_named_with_the_option_that_they_need(shop):
@@ -86,14 +145,16 @@ def test_verify_finds_the_ledger_that_hush_toml_names(shop):
 
 
 @pytest.mark.parametrize("key", [None, "k" * 70])
-def test_a_key_is_shown_whole_on_a_narrow_terminal(shop, key):
+def test_a_key_is_shown_whole_on_a_narrow_terminal(shop, key, monkeypatch):
     more = () if key is None else ("--key", key)
     assert (
         shop.run("query", COUNT, "-e", 0.123456, "-d", "1.5e-7", *more).exit_code == 0
     )
     whole = shop.json("budget")["charges"][0]["key"]
-    shown = CliRunner().invoke(app, ["budget"], env={"COLUMNS": "80"}).stdout
+    monkeypatch.setattr("hush.cli.layout.width", lambda: 80)
+    shown = shop.run("budget").stdout
     assert "…" not in shown
+    assert "  epsilon 0.123456, delta 1.5e-07\n       rows\n" in shown
     if key is None:
         assert whole in shown
     else:

@@ -66,10 +66,12 @@ MODELS = {
     "subset": SelectModel(1.0, bounds=(-1, 1), y_bounds=(0, 1)),
     "bayes": GaussianNB(1.0, bounds=(-1, 1), classes=(0, 1)),
     "bayes, gaussian": GaussianNB(1.0, bounds=(-1, 1), delta=1e-5, classes=(0, 1)),
-    "forest": RandomForestClassifier(1.0, classes=(0, 1), **TREE),
-    "forest, gaussian": RandomForestClassifier(1.0, delta=1e-5, classes=(0, 1), **TREE),
-    "components, ball": PCA(1.0, norm=1.0),
-    "components, box": PCA(1.0, bounds=(-1, 1)),
+    "forest": RandomForestClassifier(epsilon=1.0, classes=(0, 1), **TREE),
+    "forest, gaussian": RandomForestClassifier(
+        epsilon=1.0, delta=1e-5, classes=(0, 1), **TREE
+    ),
+    "components, ball": PCA(epsilon=1.0, norm=1.0),
+    "components, box": PCA(epsilon=1.0, bounds=(-1, 1)),
     "clusters": KMeans(2, epsilon=1.0, bounds=(-1, 1), max_iter=2),
     "blocks": SubsampleAggregate(mean, bounds=(0, 1), blocks=5),
 }

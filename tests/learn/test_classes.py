@@ -24,7 +24,7 @@ MODELS = {
     "exponential": LogisticRegression(50.0, **BOX, method="exponential"),
     "svm": HuberSVM(50.0, **BOX),
     "bayes": GaussianNB(50.0, **BOX),
-    "forest": RandomForestClassifier(50.0, **BOX),
+    "forest": RandomForestClassifier(epsilon=50.0, **BOX),
 }
 every = pytest.mark.parametrize("name", MODELS)
 WORDS = np.array(["no", "yes"])

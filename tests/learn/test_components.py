@@ -47,7 +47,7 @@ def table(n=20_000, seed=0):
 @kinds
 @pytest.mark.parametrize("columns", [1, 2])
 def test_the_sensitivity_covers_every_pair_of_rows(kind, columns):
-    mechanism = PCA(1.0, **KINDS[kind]).plan(1, columns)
+    mechanism = PCA(epsilon=1.0, **KINDS[kind]).plan(1, columns)
     values = (-9.0, -1.0, -0.7, 0.0, 0.4, 1.0, 9.0)
     rows = [*itertools.product(values, repeat=columns), (math.nan,) * columns]
     found = np.array([mechanism.exact(np.array([row])) for row in rows])
@@ -60,7 +60,7 @@ def test_the_sensitivity_covers_every_pair_of_rows(kind, columns):
 @kinds
 def test_random_rows_stay_within_the_sensitivity(kind):
     rng = np.random.default_rng(0)
-    mechanism = PCA(1.0, **KINDS[kind]).plan(3, 5)
+    mechanism = PCA(epsilon=1.0, **KINDS[kind]).plan(3, 5)
     bound = sensitivity(kind, 5) * (1 + 1e-9)
     reached = 0.0
     for _ in range(300):
@@ -74,7 +74,7 @@ def test_random_rows_stay_within_the_sensitivity(kind):
 @kinds
 def test_rows_that_attain_the_bound(kind):
     # z·w = 0 with both of full length: nothing smaller would do, up to rounding.
-    mechanism = PCA(1.0, **KINDS[kind]).plan(1, 8)
+    mechanism = PCA(epsilon=1.0, **KINDS[kind]).plan(1, 8)
     long = 2.0 if "ball" in kind else math.sqrt(8)
     c, d = -0.25, math.sqrt(1 - 0.25**2)  # x·w = -c², the constant's share
     one = np.full(8, long / math.sqrt(8))
@@ -87,7 +87,7 @@ def test_rows_that_attain_the_bound(kind):
 @kinds
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 5.0])
 def test_plans_spend_what_they_may(kind, epsilon):
-    mechanism = PCA(epsilon, **KINDS[kind]).plan(100, 20)
+    mechanism = PCA(epsilon=epsilon, **KINDS[kind]).plan(100, 20)
     delta = KINDS[kind].get("delta", 0.0)
     assert mechanism.curve().delta_at(epsilon) <= delta
     assert 0.99 * epsilon < mechanism.curve().epsilon_at(delta) <= epsilon
@@ -98,7 +98,7 @@ def test_plans_spend_what_they_may(kind, epsilon):
 @kinds
 def test_released_moments_are_those_of_rows(kind):
     x = np.random.default_rng(1).uniform(-0.5, 0.5, (50, 3))
-    mechanism = PCA(3000.0, **KINDS[kind]).plan(50, 3)
+    mechanism = PCA(epsilon=3000.0, **KINDS[kind]).plan(50, 3)
     found = mechanism.run(x, source=Seeded(1))
     z = x / (2 if "ball" in kind else 1)
     tolerance = 10 * mechanism.std + 0.02
@@ -111,7 +111,7 @@ def test_released_moments_are_those_of_rows(kind):
 @kinds
 def test_the_noise_has_its_stated_std(kind):
     # 3000 numbers off the diagonal; within 20 % except with chance below 1e-9.
-    mechanism = PCA(1.0, **KINDS[kind]).plan(1, 3)
+    mechanism = PCA(epsilon=1.0, **KINDS[kind]).plan(1, 3)
     source = Seeded(2)
     zero = np.zeros((1, 3))
     drawn = np.array([mechanism.run(zero, source=source) for _ in range(1000)])
@@ -123,7 +123,7 @@ def test_the_noise_has_its_stated_std(kind):
 @pytest.mark.parametrize("public", [{"bounds": (-20, 20)}, {"norm": 25.0}], ids=str)
 def test_with_many_rows_it_is_the_plain_one(delta, public):
     x = table()
-    model = PCA(3.0, delta=delta, n_components=2, **public)
+    model = PCA(epsilon=3.0, delta=delta, n_components=2, **public)
     model.fit(x, source=Seeded(1))
     plain = decomposition.PCA(2).fit(x)
     assert np.abs(np.sum(model.components_ * plain.components_, axis=1)) == (
@@ -150,7 +150,7 @@ def test_it_exists_whatever_the_data(kind):
         for epsilon in (1e-3, 100.0):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                model = PCA(epsilon, **KINDS[kind]).fit(x, source=Seeded(seed))
+                model = PCA(epsilon=epsilon, **KINDS[kind]).fit(x, source=Seeded(seed))
                 assert np.isfinite(model.transform(x)).all()
             assert np.isfinite(model.components_).all()
             assert (model.explained_variance_ >= 0).all()
@@ -159,27 +159,27 @@ def test_it_exists_whatever_the_data(kind):
 
 def test_columns_of_different_widths_keep_their_units():
     x = table()[:, :2] * [1.0, 0.01]
-    model = PCA(100.0, bounds=([-20, -0.2], [20, 0.2])).fit(x, source=Seeded(1))
+    model = PCA(epsilon=100.0, bounds=([-20, -0.2], [20, 0.2])).fit(x, source=Seeded(1))
     plain = decomposition.PCA().fit(x)
     assert model.explained_variance_ == pytest.approx(
         plain.explained_variance_, rel=0.01
     )
-    flat = PCA(1.0, bounds=([-20, 3], [20, 3])).fit(x, source=Seeded(1))
+    flat = PCA(epsilon=1.0, bounds=([-20, 3], [20, 3])).fit(x, source=Seeded(1))
     assert flat.components_[0].tolist() == [1, 0]
     assert flat.mean_[1] == 3
     with pytest.raises(InvalidArgument, match="bounds"):
-        PCA(1.0, bounds=(-1e200, 1e200)).plan(10, 2)
+        PCA(epsilon=1.0, bounds=(-1e200, 1e200)).plan(10, 2)
 
 
 def test_a_ledger_pays():
     ledger = Ledger.open("memory://", budget=Budget(epsilon=1))
-    model = PCA(0.6, bounds=(-20, 20)).fit(table(100), ledger=ledger)
+    model = PCA(epsilon=0.6, bounds=(-20, 20)).fit(table(100), ledger=ledger)
     assert ledger.remaining().epsilon == pytest.approx(0.4, abs=0.001)
     assert model.release_.receipt.neighbors == "replace-one"
 
 
 def test_parts_that_do_not_fit_are_refused():
-    good = PCA(1.0, bounds=(-1, 1)).plan(10, 2)
+    good = PCA(epsilon=1.0, bounds=(-1, 1)).plan(10, 2)
     with pytest.raises(InvalidArgument, match="inner must be K-norm noise"):
         replace(good, inner=KNorm(1.0, 5, 2))
     with pytest.raises(InvalidArgument, match="columns"):
@@ -187,6 +187,6 @@ def test_parts_that_do_not_fit_are_refused():
     with pytest.raises(InvalidArgument, match="data must be 10 rows of 2 columns"):
         good.run(np.zeros((9, 2)))
     with pytest.raises(InvalidArgument, match="n_components"):
-        PCA(1.0, bounds=(-1, 1), n_components=3).plan(10, 2)
+        PCA(epsilon=1.0, bounds=(-1, 1), n_components=3).plan(10, 2)
     with pytest.raises(InvalidArgument, match="either norm"):
-        PCA(1.0).plan(10, 2)
+        PCA(epsilon=1.0).plan(10, 2)

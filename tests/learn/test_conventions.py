@@ -29,8 +29,8 @@ MODELS = {
     "poisson": PoissonRegression(10.0, bounds=(-50, 50), top=50),
     "select": SelectModel(10.0, **LINES),
     "bayes": GaussianNB(10.0, bounds=(-50, 50), classes=(0, 1)),
-    "forest": RandomForestClassifier(10.0, bounds=(-50, 50), classes=(0, 1)),
-    "components": PCA(10.0, bounds=(-50, 50)),
+    "forest": RandomForestClassifier(epsilon=10.0, bounds=(-50, 50), classes=(0, 1)),
+    "components": PCA(epsilon=10.0, bounds=(-50, 50)),
     "clusters": KMeans(2, epsilon=10.0, bounds=(-50, 50)),
 }
 SILENT = "an error would tell that somebody has such a value; it counts as a zero row"

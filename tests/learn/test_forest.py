@@ -200,7 +200,9 @@ def test_a_chess_board_is_learnt(delta, floor):
     # 150 fits had means 0.956 and 0.978, standard deviations 0.012 and 0.006: the mean
     # of ten is nine of its own above the floor, so it fails with chance below 1e-9.
     x, y = squares()
-    model = RandomForestClassifier(1.0, delta=delta, bounds=(-1, 1), classes=(0, 1))
+    model = RandomForestClassifier(
+        epsilon=1.0, delta=delta, bounds=(-1, 1), classes=(0, 1)
+    )
     scores = [model.fit(x, y, source=Seeded(s)).score(x, y) for s in range(10)]
     assert np.mean(scores) > floor
     blind = model.fit(np.zeros_like(x), y, source=Seeded(1))
@@ -212,7 +214,11 @@ def test_without_noise_more_rows_and_depth_are_better():
     new, truth = squares(2000, seed=1)
     found = [
         RandomForestClassifier(
-            1e6, bounds=(-1, 1), n_estimators=20, max_depth=depth, classes=(0, 1)
+            epsilon=1e6,
+            bounds=(-1, 1),
+            n_estimators=20,
+            max_depth=depth,
+            classes=(0, 1),
         )
         .fit(x[:n], y[:n], source=Seeded(1))
         .score(new, truth)
@@ -237,7 +243,7 @@ def test_it_exists_whatever_the_data(epsilon, delta):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model = RandomForestClassifier(
-                epsilon, delta=delta, bounds=(0, 9), classes=NAMES
+                epsilon=epsilon, delta=delta, bounds=(0, 9), classes=NAMES
             )
             model.fit(x, y, source=Seeded(seed))
             shares = model.predict_proba(x)
@@ -254,7 +260,7 @@ def test_no_rows_are_refused_as_everywhere():
 
 def test_one_label_alone_is_predicted():
     x, _ = squares(3000)
-    model = RandomForestClassifier(1.0, bounds=(-1, 1), classes=NAMES)
+    model = RandomForestClassifier(epsilon=1.0, bounds=(-1, 1), classes=NAMES)
     model.fit(x, ["birch"] * 3000, source=Seeded(1))
     assert set(model.predict(x)) == {"birch"}
 
@@ -275,7 +281,7 @@ def test_wild_counts_give_odds_all_the_same():
 def test_probabilities_are_tempered_odds_of_leaves():
     x, y = squares(500)
     model = RandomForestClassifier(
-        5.0, bounds=(-1, 1), n_estimators=4, max_depth=2, classes=(0, 1)
+        epsilon=5.0, bounds=(-1, 1), n_estimators=4, max_depth=2, classes=(0, 1)
     )
     model.fit(x, y, source=Seeded(1))
     odds = Odds.of(model.counts_, model.mechanism_.std)
@@ -292,7 +298,9 @@ def test_probabilities_are_tempered_odds_of_leaves():
 def test_a_column_without_width_decides_nothing():
     x, y = squares(3000)
     wide = np.column_stack([x, np.ones(3000)])
-    model = RandomForestClassifier(3.0, bounds=([-1, -1, 1], [1, 1, 1]), classes=(0, 1))
+    model = RandomForestClassifier(
+        epsilon=3.0, bounds=([-1, -1, 1], [1, 1, 1]), classes=(0, 1)
+    )
     model.fit(wide, y, source=Seeded(1))
     moved = np.add(wide, [0, 0, 5])
     assert (model.predict_proba(wide) == model.predict_proba(moved)).all()
@@ -301,7 +309,7 @@ def test_a_column_without_width_decides_nothing():
 def test_a_ledger_pays_once():
     x, y = squares(500)
     ledger = Ledger.open("memory://", budget=Budget(epsilon=1))
-    model = RandomForestClassifier(0.6, bounds=(-1, 1), classes=(0, 1))
+    model = RandomForestClassifier(epsilon=0.6, bounds=(-1, 1), classes=(0, 1))
     first = model.fit(x, y, ledger=ledger, key="trees").predict_proba(x)
     again = model.fit(x, y, ledger=ledger, key="trees").predict_proba(x)
     assert (first == again).all()
@@ -311,7 +319,9 @@ def test_a_ledger_pays_once():
 
 def test_conventions_of_scikit_learn():
     x, y = squares(2000)
-    model = RandomForestClassifier(3.0, bounds=(-1, 1), n_estimators=9, classes=(0, 1))
+    model = RandomForestClassifier(
+        epsilon=3.0, bounds=(-1, 1), n_estimators=9, classes=(0, 1)
+    )
     assert clone(model).get_params() == model.get_params()
     piped = make_pipeline(FunctionTransformer(), model)
     assert cross_val_score(piped, x, y, cv=2).shape == (2,)
@@ -327,7 +337,7 @@ def test_conventions_of_scikit_learn():
 def test_plans_follow_from_public_numbers():
     def shape(size, epsilon, delta=0.0):
         model = RandomForestClassifier(
-            epsilon, delta=delta, bounds=(-1, 1), classes=(0, 1)
+            epsilon=epsilon, delta=delta, bounds=(-1, 1), classes=(0, 1)
         )
         found = model.plan(size, 5)
         return found.trees, found.depth
@@ -354,7 +364,7 @@ def test_what_does_not_fit_is_refused():
     for delta in (0.0, 1e-30):
         with pytest.raises(InvalidArgument, match="larger epsilon"):
             RandomForestClassifier(
-                1e-30, delta=delta, bounds=(-1, 1), classes=(0, 1)
+                epsilon=1e-30, delta=delta, bounds=(-1, 1), classes=(0, 1)
             ).plan(10, 1)
     for bad in ({"n_estimators": 0}, {"max_depth": 0}, {"max_depth": 40}):
         with pytest.raises(InvalidArgument, match=r"trees|depth"):

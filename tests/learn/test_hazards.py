@@ -42,8 +42,8 @@ MODELS = {
     "quantile": QuantileRegression(1.0, **LINES),
     "select": SelectModel(1.0, **LINES),
     "bayes": GaussianNB(1.0, classes=(0, 1), **BOX),
-    "forest": RandomForestClassifier(1.0, classes=(0, 1), **BOX),
-    "components": PCA(1.0, **BOX),
+    "forest": RandomForestClassifier(epsilon=1.0, classes=(0, 1), **BOX),
+    "components": PCA(epsilon=1.0, **BOX),
     "clusters": KMeans(2, epsilon=1.0, **BOX),
     "blocks": SubsampleAggregate(lambda _, y: y.mean(), bounds=(0, 1), blocks=5),
 }

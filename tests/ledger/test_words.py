@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hush.errors import BudgetExceeded
+from hush.errors import BudgetExceeded, HushError
 from hush.ledger import Budget, Ledger
 from hush.ledger.account import amounts_text, cost_text, left_text
 from hush.mechanisms import Laplace, count
@@ -87,6 +87,30 @@ def test_what_a_prompt_shows_is_short():
         assert left == ledger.remaining()
         again = type(receipt).from_dict(json.loads(json.dumps(receipt.to_dict())))
         assert again == receipt
+
+
+def test_an_answer_says_whose_it_is():
+    with Ledger.open("memory://", budget=Budget(epsilon=3)) as ledger:
+        ledger.release(Laplace(scale=2.0), count(), [1], key="a")
+        ledger.release(Laplace(scale=4.0), count(), [1], key="b")
+        charge, answer, second, other = ledger.history()[2:]
+        assert [charge.charge, answer.charge, second.charge, other.charge] == [
+            None, 2, None, 4,
+        ]  # fmt: skip
+        assert str(charge).endswith("released  a  Laplace(scale=2.0)")
+        assert str(answer).endswith("released  a  answer of entry 2")
+        assert repr(other) == "Record(5, seal, answer of entry 4, key='b')"
+
+
+def test_a_failed_draw_says_whose_it_was():
+    def broken(rows):
+        raise ValueError
+
+    broken.sensitivity = 1
+    with Ledger.open("memory://", budget=Budget(epsilon=3)) as ledger:
+        with pytest.raises(HushError):
+            ledger.release(Laplace(scale=2.0), broken, [1], key="a")
+        assert str(ledger.history()[-1]).endswith("failure of entry 2")
 
 
 def test_a_charge_that_is_dear_in_its_notion_names_the_other():

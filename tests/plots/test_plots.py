@@ -141,6 +141,19 @@ def test_a_plain_release_is_drawn(data):
     np.testing.assert_allclose(drawn, np.column_stack([low, high]))
 
 
+def test_what_is_left_is_written_beside_the_line():
+    ledger = hush.Ledger.open("memory://", budget=hush.Budget(epsilon=2))
+    for _ in range(12):  # small steps: the line is near its end all along
+        ledger.charge(Pure(epsilon=0.02))
+    axes = plots.budget(ledger)
+    canvas = FigureCanvasAgg(axes.figure)
+    canvas.draw()
+    (label,) = (each for each in axes.texts if "left" in each.get_text())
+    box = label.get_window_extent(canvas.get_renderer())
+    assert box.x0 > axes.bbox.x1  # the line ends where the axes do
+    assert box.x1 <= axes.figure.bbox.x1
+
+
 def test_the_budget_goes_down_to_what_is_left(data):
     for epsilon in (0.5, 0.25, 1.0):
         data.agg(n=hush.count()).release(epsilon=epsilon)
@@ -228,3 +241,43 @@ def test_a_histogram_is_drawn_cell_by_cell():
 
     assert ticks(data) == ["0 to 35", "35 to 70"]
     assert ticks(data.group_by("ward", keys=["a"])) == ["a: 0 to 35", "a: 35 to 70"]
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: plots.tradeoff([GDP(1.0), Pure(1.0)]), r"got a list.*\*curves"),
+        (lambda: plots.profile(1.0), "only a curve"),
+        (lambda: plots.error("laplace"), "Laplace itself"),
+        (lambda: plots.audit(GDP(1.0)), "only an audit"),
+        (lambda: plots.budget("memory://"), "data.ledger"),
+        (lambda: plots.release(3.0), "plots.bars"),
+        (lambda: plots.bars(["a"], ["b"]), "values must be numbers"),
+        (lambda: plots.bars(3, [1.0]), "labels must be a list"),
+        (lambda: plots.bars(["a"], [1.0], [0.0, 0.0], [2.0, 2.0]), "per label"),
+        (lambda: plots.save(3, "a.png"), "Draw first"),
+        (lambda: plots.save(plots.tradeoff(GDP(1.0)), 3), "path"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_wrong_kind_is_refused_with_a_way_out(draw, said):
+    with pytest.raises(InvalidArgument, match=said):
+        draw()
+
+
+def test_curves_that_print_alike_are_all_drawn():
+    alike = [hush.privacy.Tradeoff(lambda a, s=s: (1 - a) ** s) for s in (2, 3)]
+    assert len({repr(each) for each in alike}) == 1
+    _, labels = plots.tradeoff(*alike).get_legend_handles_labels()
+    assert labels == ["Tradeoff(<lambda>)", "Tradeoff(<lambda>) (2)"]
+
+
+def test_an_audit_looks_like_the_other_pictures():
+    for axes in (audited().plot(), plots.audit(audited())):
+        assert not axes.get_title()
+        assert not axes.spines["top"].get_visible()
+        assert not axes.spines["right"].get_visible()
+        like = plots.tradeoff(GDP(1.0)).figure
+        assert tuple(axes.figure.get_size_inches()) == tuple(like.get_size_inches())
+        assert axes.figure.dpi == like.dpi
+        assert "not refuted, p = " in axes.get_legend_handles_labels()[1][1]

@@ -24,7 +24,9 @@ from hush.privacy import (
     from_tail,
     hockey_stick,
     loss_cdf,
+    poisson,
     renyi,
+    repeat,
     tail_at,
     variables,
 )
@@ -289,6 +291,27 @@ def test_blackwell_order_of_processed_laws():
     assert compare(Pair(p, q), merged).order is Order.SECOND
     assert compare(GDP(mu=1.0), GDP(mu=1.0)).order is Order.EQUAL
     assert compare(Pair.laplace(scale=2.0), Pure(epsilon=0.5)).order is Order.FIRST
+
+
+def test_the_order_is_searched_for_in_the_tail():
+    # Sampled steps beat a Gaussian wherever δ matters; at ε = 15 they do not.
+    sampled = repeat(poisson(GDP(mu=1 / 1.3), rate=0.01), times=5000)
+    gaussian = GDP(mu=0.8)
+    found = compare(sampled, gaussian)
+    assert found.order is Order.NEITHER
+    assert found.first_at < 6 < found.second_at
+    at = found.second_at
+    assert 0 < gaussian.delta_at(at) < sampled.delta_at_lower(at)
+    assert compare(gaussian, sampled).order is Order.NEITHER
+
+
+def test_an_order_says_where_it_was_looked_for():
+    found = compare(GDP(mu=1.0), GDP(mu=2.0))
+    assert GDP(mu=2.0).delta_at(found.up_to) <= 1e-300
+    assert f"{found.tried} tried up to {found.up_to:.3g}" in str(found)
+    forever = compare(Approx(0.1, 0.5), Approx(0.1, 0.6))
+    assert (forever.order, forever.up_to) == (Order.FIRST, 700.0)
+    assert str(compare(GDP(mu=1.0), GDP(mu=1.0))) == "equal: one and the same guarantee"
 
 
 def test_loss_variables_determine_the_tradeoff_function():

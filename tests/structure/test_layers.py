@@ -13,12 +13,15 @@ RANKS = {
     4: {"tables", "learn", "inference", "local", "synth", "audit", "holdout"},
     5: {"plots"},
     6: {"cli", "server"},
+    7: {"__main__"},
 }
 RANK = {name: rank for rank, names in RANKS.items() for name in names}
 
 # Conveniences that delegate upwards, or for populations to inference, lazily, inside a
 # function: (file, imported part).
 DELEGATES = {
+    ("audit/figure.py", "plots"),
+    ("audit/finding.py", "plots"),
     ("ledger/release.py", "plots"),
     ("privacy/curve.py", "plots"),
     ("tables/aggregate.py", "inference"),

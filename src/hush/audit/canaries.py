@@ -59,7 +59,7 @@ class OneRun:
 
     def __str__(self) -> str:
         return (
-            f"{self.verdict}: {self.claim!r}, p = {self.p_value:.3g}; "
+            f"{self.verdict}: {self.claim}, p = {self.p_value:.3g}; "
             f"{self.right} of {self.guesses} guesses right ({self.canaries} canaries); "
             f"epsilon >= {self.epsilon_lower:.4g}, mu >= {self.mu_lower:.4g}"
         )

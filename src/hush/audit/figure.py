@@ -1,49 +1,13 @@
-"""Figures of the auditor and the attacks; matplotlib is loaded when one is drawn."""
+"""A figure of reconstruction; matplotlib is loaded when it is drawn."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hush.audit.reconstruction import reconstruct
 from hush.mechanisms import Laplace
 from hush.noise import SECURE, Source, integers
-
-if TYPE_CHECKING:
-    from hush.audit.finding import Audit
-
-_INK, _ALARM, _CALM = "#334155", "#b91c1c", "#2563eb"
-
-
-def new_axes(axes: Any = None) -> Any:
-    """Return the axes to draw on, new ones without a window if none are given."""
-    if axes is not None:
-        return axes
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.2, 4.2), layout="constrained")
-    return figure.add_subplot()
-
-
-def roc_figure(found: "Audit", axes: Any = None) -> Any:
-    """Draw what the score achieved against what the claim allows."""
-    axes = new_axes(axes)
-    grid = np.linspace(0, 1, 101)
-    axes.fill_between(grid, found.claim.power_at(grid), 1, color=_INK, alpha=0.12)
-    axes.plot(
-        grid, found.claim.power_at(grid), color=_INK, label="allowed by the claim"
-    )
-    color = _ALARM if found.violated else _CALM
-    axes.plot(*found.roc, color=color, label="reached by the audit")
-    axes.set(
-        xlabel="false positives (level of the test)",
-        ylabel="true positives (power)",
-        title=f"{found.verdict}, p = {found.p_value:.2g}",
-        xlim=(0, 1),
-        ylim=(0, 1),
-    )
-    axes.legend(loc="lower right", frameon=False)
-    return axes
 
 
 def recovered_figure(
@@ -58,7 +22,9 @@ def recovered_figure(
     One line per number of questions, in multiples of `people`; errors are uniform. The
     dots are Laplace answers to the largest number of questions under one total ε.
     """
-    axes = new_axes(axes)
+    from hush.plots.style import COLORS, INK, new
+
+    axes = new(axes, wide=5.2, high=4.2)
     secret = np.asarray(integers(2, people, source=source)) == 1
     sizes, root = np.geomspace(0.02, 200, 17), np.sqrt(people)
     for shade, count in zip(
@@ -69,23 +35,23 @@ def recovered_figure(
             for size in sizes
         ]
         label = f"{count * people} questions"
-        axes.semilogx(sizes, shares, color=_ALARM, alpha=shade, label=label)
+        axes.semilogx(sizes, shares, color=COLORS[1], alpha=shade, label=label)
     most = max(questions)
     for epsilon in (1.0, 10.0, 100.0, 1000.0, 10_000.0):
         noise = Laplace(scale=most * people / epsilon)
         share = _recovered(secret, most, _drawn(noise, source), source)
         # A uniform error of ±e has standard deviation e/√3.
         place = noise.error.std * np.sqrt(3) / root
-        axes.plot(place, share, "o", color=_CALM)
+        axes.plot(place, share, "o", color=COLORS[0])
         axes.annotate(f"ε = {epsilon:g}", (place, share), fontsize=8, xytext=(4, 4),
                       textcoords="offset points")  # fmt: skip
-    axes.axvline(1, color=_INK, linestyle=":", label="error √n")
+    axes.axvline(1, color=INK, linestyle=":", label="error √n")
     axes.set(
         xlabel="largest error of an answer, in units of √n",
         ylabel="share of secret bits recovered",
         ylim=(0.45, 1.06),
     )
-    axes.legend(loc="lower left", frameon=False)
+    axes.legend(loc="lower left", frameon=False, fontsize=8.5, labelcolor=INK)
     return axes
 
 

@@ -53,7 +53,7 @@ class Audit:
     def __str__(self) -> str:
         at = f" at delta {self.delta:.3g}" if self.delta else ""
         lines = [
-            f"{self.verdict}: {self.claim!r}, p = {self.p_value:.3g}",
+            f"{self.verdict}: {self.claim}, p = {self.p_value:.3g}",
             f"the true epsilon is at least {self.epsilon_lower:.4g}{at}, with "
             f"{100 * self.level:.6g}% confidence",
             f"{self.right} of {self.guesses} guesses right, data or neighbor, in "
@@ -87,6 +87,6 @@ class Audit:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the ROC of the audit against the claimed tradeoff; return the axes."""
-        from hush.audit.figure import roc_figure
+        from hush import plots
 
-        return roc_figure(self, axes)
+        return plots.audit(self, axes=axes)

@@ -43,23 +43,30 @@ def assert_private(
     checks.real("false_alarm", false_alarm, above=0, below=1)
     if claim is None and hasattr(run, "curve"):
         claim = run.curve()
-    several = list(pairs)
+    several, found, alone = list(pairs), [], math.sqrt(false_alarm)
     for _ in range(2):
-        found = audit(
+        again = audit(
             run,
             data,
             neighbor,
             claim=claim,  # type: ignore[arg-type]  # refused there if it is None
             samples=samples,
-            level=1 - math.sqrt(false_alarm),
+            level=1 - alone,
             pairs=several,
             batch=batch,
             timing=timing,
             source=source,
         )
-        if not found.violated:
+        if not again.violated:
             return
-    raise AssertionError(str(found))
+        found.append(again)
+    first, second = (f"{each.p_value:.3g}" for each in found)
+    raise AssertionError(
+        f"{again}\n"
+        f"refuted twice on runs of their own, p = {first} and then {second}, both at "
+        f"most {alone:.3g}: a claim that holds fails so with chance at most "
+        f"{false_alarm:.3g}"
+    )
 
 
 def holm(p_values: Sequence[float], family: float) -> list[bool]:

@@ -1,5 +1,6 @@
 """`hush account`: compose what is named, read ε for δ and back, calibrate DP-SGD."""
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 DIGITS = 6  # of what is printed; --json has all of them
 _SIGMA = 8  # digits of a noise multiplier
+_ASSUMED = "Assumed: Poisson sampling, and neighbors by one person added or removed."
 
 
 def _above(value: float, digits: int = DIGITS) -> str:
@@ -60,8 +62,14 @@ def _bracketed(out: Session, curve: "Curve", name: str, at: float) -> dict[str, 
     upper = float(getattr(curve, f"{name}_at")(at))
     lower = float(getattr(curve, f"{name}_at_lower")(at))
     table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_row(f"{name} at {asked} {at:g}", _above(upper), "never more: charge this")
-    table.add_row("", _below(lower), "never less")
+    most = (_above(upper), "never more: charge this")
+    if math.isinf(upper):
+        most = ("unbounded", f"no {name} is proven: read it at a larger {asked}")
+    least = (_below(lower), "never less")
+    if math.isinf(lower):
+        least = ("unbounded", f"and no {name} holds")
+    table.add_row(f"{name} at {asked} {at:g}", *most)
+    table.add_row("", *least)
     out.show(table)
     return {"at": {asked: at}, name: {"upper": upper, "lower": lower}}
 
@@ -96,6 +104,7 @@ def _calibrated(
     if reached.delta_at(epsilon) <= delta:  # a proof of its own
         upper = min(upper, epsilon)
     out.show(f"With it epsilon is between {_below(lower)} and {_above(upper)}.")
+    out.show(_ASSUMED)
     bracket = {"upper": upper, "lower": lower}
     out.give(sigma=sigma, at={"delta": delta}, epsilon=bracket)
 
@@ -127,7 +136,8 @@ def account(
     """Say what several releases reveal together, between two proven bounds.
 
     The upper number is a guarantee. The lower one says how much better any accounting
-    of the same releases could be.
+    of the same releases could be. A --rate means Poisson sampling, and one person added
+    or removed.
 
     Example: hush account --gaussian 4.0 --laplace 10 --times 10 --delta 1e-6
 
@@ -150,4 +160,6 @@ def account(
             second = _bracketed(out, curve, "delta", epsilon)
             second["at"] |= found.get("at", {})
             found |= second
+        if rate is not None:
+            out.show(_ASSUMED)
         out.give(curve=repr(curve), **found)

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from hush.cli import config
+from hush.cli.advice import placed
+from hush.errors import InvalidArgument, Unsupported
 
 Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT statement.")]
 Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="ε to spend.")]
@@ -21,7 +23,10 @@ def asked(data: Any, about: config.Config, text: str) -> Any:
     """Return the query that a statement asks of a data set, or refuse it."""
     from hush.tables import select
 
-    return select.query(data, text, **about.known)
+    try:
+        return select.query(data, text, **about.known)
+    except (InvalidArgument, Unsupported) as problem:
+        raise type(problem)(placed(str(problem), about)) from None
 
 
 def planned(about: config.Config, text: str, epsilon: float, delta: float) -> Any:

@@ -24,7 +24,7 @@ Epsilon = Annotated[
 def _table(*headings: str) -> Table:
     made = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(headings):
-        made.add_column(name, justify="right" if i else "left")
+        made.add_column(name, justify="right" if i else "left", overflow="fold")
     return made
 
 

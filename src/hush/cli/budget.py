@@ -5,64 +5,30 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from hush.cli import config, ledgers
+from hush.cli import charges, config, layout, ledgers
 from hush.cli.asking import FOUND, Where
-from hush.cli.session import Debug, Json, Quiet, session
+from hush.cli.session import Debug, Json, Quiet, Session, session
 from hush.errors import InvalidArgument
-from hush.ledger import Admin, Ledger, Record
-from hush.ledger.account import cost_text
-from hush.ledger.receipt import spent
+from hush.ledger import Admin, Ledger
 
 PASSWORD = "HUSH_ADMIN_PASSWORD"
 OTHERS = (
     "Only charges are listed; the other entries are answers and changes of accounts."
 )
-_KEY = 32  # letters of a key that hush made
-_CHARGED = ("charge", "reserve", "hold")
 
 
-def _rows(history: tuple[Record, ...], account: str) -> list[dict[str, Any]]:
-    """Return the charges to an account, oldest first."""
-    found = []
-    for each in history:
-        if each.kind in _CHARGED and account in each.content["costs"]:
-            notion, amounts = spent(each.content)[account]
-            found.append(
-                {
-                    "entry": each.sequence,
-                    "at": each.at,
-                    "state": each.state,
-                    "key": each.key,
-                    "cost": cost_text(notion, amounts),
-                    "amount": float(amounts[0]),
-                    "delta": float(amounts[1]),
-                    "mechanism": each.content["facts"].get("mechanism", ""),
-                }
-            )
-    return found
-
-
-def _table(rows: list[dict[str, Any]], last: int) -> Table:
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    made.add_column("entry", justify="right", no_wrap=True)
-    made.add_column("when (UTC)", no_wrap=True)
-    made.add_column("state", no_wrap=True)
-    made.add_column("cost", overflow="fold")
-    # A key is there to be copied: the costs wrap first, and no part of it is cut off.
-    longest = max(len(each["key"]) for each in rows[-last:])
-    width = longest if longest <= _KEY else None
-    made.add_column("key", overflow="fold", width=width)
-    for each in rows[-last:]:
-        made.add_row(
-            str(each["entry"]),
-            each["at"][:16].replace("T", " "),
-            each["state"],
-            each["cost"],
-            each["key"],
-        )
-    return made
+def _show(out: Session, rows: list[dict[str, Any]]) -> None:
+    """Print the charges; on a narrow terminal what it was for stands below."""
+    columns = charges.columns(rows)
+    if layout.fits(columns, layout.width()):
+        out.table(columns)
+        return
+    *short, what, key = columns
+    head, *lines = layout.lines(short)
+    out.show(head)
+    for line, words, name in zip(lines, what.cells, key.cells, strict=True):
+        out.show(line, f"       {words}", f"       key {name}")
 
 
 def _admin(path: Path | None) -> Admin | None:
@@ -125,9 +91,13 @@ def budget(
         about = config.read(where)
         with _administer(about, opening, raising, _admin(admin)) as ledger:
             remaining, history = ledger.remaining(), ledger.history()
-        rows = _rows(history, f"dataset:{about.name}")
-        out.show(_table(rows, last) if rows else "Nothing was spent yet.")
-        out.show(*((OTHERS, "") if rows else ("",)))
+        rows = charges.listed(history, f"dataset:{about.name}")
+        if rows:
+            _show(out, rows[-last:])
+            out.note(OTHERS)
+        else:
+            out.show("Nothing was spent yet.")
+        out.show("")
         for each in remaining.accounts:
             out.show(str(each))
             promise = each.total.epsilon_at(1e-6)

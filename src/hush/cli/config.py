@@ -2,13 +2,14 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hush import checks
 from hush.cli import schema
+from hush.cli.advice import Public
 from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger
 
@@ -51,12 +52,13 @@ class Config:
     ledger: str
     columns: Mapping[str, Column] = field(default_factory=dict)
     together: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, Public] = field(default_factory=dict)
 
     @property
     def known(self) -> dict[str, Any]:
         """All that is public: what `Dataset.sql` takes beside the statement."""
-        return {"keys": self.keys, "bounds": self.bounds, "tables": dict(self.tables)}
+        tables = {name: each.opened for name, each in self.tables.items()}
+        return {"keys": self.keys, "bounds": self.bounds, "tables": tables}
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -69,7 +71,8 @@ class Config:
         if unknown:
             raise InvalidArgument(
                 f"{self.path.name} describes the column {unknown[0]!r}, which the "
-                f"data does not have. It has {', '.join(found)}."
+                f"data does not have. It has {', '.join(found)}. Keys of what SELECT "
+                "names, or of a public table, stand under [keys]."
             )
         if schema.untyped(self.source):
             for name, each in self.columns.items():
@@ -193,10 +196,13 @@ def _config(path: Path, text: Mapping[str, Any]) -> Config:
             _only(section, known, f"[{name}] setting")
     data = text.get("data", {})
     source = _beside(path, _text(data, "source", "[data]"))
-    public = text.get("tables", {})
-    tables = {n: _beside(path, _text(public, n, "[tables]")) for n in public}
+    tables = {
+        name: replace(each, source=_beside(path, each.source))
+        for name, given in text.get("tables", {}).items()
+        for each in (Public.of(name, given),)
+    }
     for name, other in tables.items():
-        if Path(other).resolve() == Path(source).resolve():
+        if Path(other.source).resolve() == Path(source).resolve():
             raise InvalidArgument(
                 f"[tables] {name} is the data itself; only public tables stand there."
             )

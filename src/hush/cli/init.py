@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hush.cli import config, schema
+from hush.cli import config, remarks, schema
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.errors import InvalidArgument
 from hush.ledger import Budget
@@ -23,7 +23,9 @@ source = {path}
 name = {quoted}
 # {mark}The column that tells people apart; "row" if every row is another person.
 unit = {unit}
-# One person counts for at most so many rows in any answer.
+# <-- People with more rows than this weigh less: counts and sums then fall short, and
+# their intervals do not say so. With more rows the noise grows. Take what a person may
+# have by the rules of the service, not by looking into the data.
 rows = 10
 # "add-remove", or "replace-one" if the number of people is public.
 neighbors = "add-remove"
@@ -157,4 +159,5 @@ def init(
             f"Wrote {output} for {len(columns)} columns. Fill in what is marked with "
             "<--, then try `hush plan`."
         )
+        out.note(*remarks.weak(epsilon))
         out.give(file=str(output), columns=columns)

@@ -4,10 +4,10 @@ import math
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from hush.cli import config
+from hush.cli import config, remarks
 from hush.cli.asking import FOUND, Delta, Level, Sql, Where, asked
+from hush.cli.layout import Column
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.errors import InvalidArgument, Unsupported
 
@@ -44,21 +44,24 @@ def plan(
                 f"bounds in {about.path.name}."
             )
         found = query.plan(epsilon, delta, within=within, level=level, cell=cell)
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("output")
-        table.add_column(f"± at {level:.0%}", justify="right")
-        for name in query.aggregates:
-            error = found.error.get(name, math.nan)
-            table.add_row(name, "no interval" if math.isnan(error) else f"{error:,.4g}")
+        errors = [found.error.get(name, math.nan) for name in query.aggregates]
+        texts = ["no interval" if math.isnan(e) else f"{e:,.4g}" for e in errors]
+        out.table(
+            [
+                Column("output", list(query.aggregates)),
+                Column(f"± at {level:.0%}", texts, right=True),
+            ]
+        )
         cost = f"epsilon {found.epsilon:.6g}" + (f", delta {delta:g}" if delta else "")
         groups = query.groups.keys
         out.show(
-            table,
             "",
             f"Cost: {cost}, for "
             + ("groups found in the data" if groups is None else _groups(len(groups)))
             + f". Errors are of a group of {cell:,g} rows, by the noise alone.",
-            "Nothing was read and nothing was spent.",
+        )
+        out.note(
+            *remarks.weak(found.epsilon), "Nothing was read and nothing was spent."
         )
         out.give(
             epsilon=found.epsilon,

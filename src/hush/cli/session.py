@@ -1,14 +1,14 @@
 """What all commands share: where output goes, and how an error ends a command.
 
-The result goes to standard output, as tables or as one JSON object; remarks, progress
-and errors go to standard error. No text of another library's error is ever printed: it
-could quote a data value.
+The result goes to standard output, as a table, as CSV or as one JSON object; remarks,
+progress and errors go to standard error. No text of another library's error is ever
+printed where data is involved: it could quote a value.
 """
 
 import json
 import math
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -18,15 +18,26 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from hush.cli import layout
 from hush.cli.codes import Code, code_of
 from hush.cli.spelling import spelled
 from hush.errors import HushError
 
+# Commands that read no data, and errors of theirs whose text is therefore shown. A plan
+# reads the names of columns; only what goes wrong with its numbers is told.
+_TOLD: Mapping[str, type[Exception]] = {
+    "account": Exception,
+    "plot tradeoff": Exception,
+    "plot profile": Exception,
+    "plan": ArithmeticError,
+    "plot error": ArithmeticError,
+}
+_ENDLESS = 1 << 20  # columns of a file: no line of it is broken
 SCHEMA = 1  # of the JSON; a field is never renamed or removed under one number
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print the result only: no progress.")
+    bool, typer.Option("--quiet", "-q", help="Print the result only: no remarks.")
 ]
 Debug = Annotated[
     bool, typer.Option("--debug", help="On an internal error, show where it was.")
@@ -44,7 +55,7 @@ class Session:
 
     @property
     def _out(self) -> Console:
-        return Console(highlight=False, soft_wrap=False)
+        return Console(highlight=False, width=layout.width() or _ENDLESS)
 
     def show(self, *things: Any) -> None:
         """Print the result for people: texts and tables."""
@@ -52,10 +63,15 @@ class Session:
             for each in things:
                 self._out.print(Text(each) if isinstance(each, str) else each)
 
-    def note(self, text: str) -> None:
-        """Print a remark that is not part of the result."""
+    def table(self, columns: Sequence[layout.Column]) -> None:
+        """Print a table of which nothing is cut off."""
+        self.show(layout.table(columns, layout.width()))
+
+    def note(self, *texts: str) -> None:
+        """Print remarks that are not part of the result."""
         if not self.as_json and not self.quiet:
-            typer.echo(text, err=True)
+            for each in texts:
+                typer.echo(each, err=True)
 
     def give(self, **fields: Any) -> None:
         """Print the result for programs."""
@@ -78,7 +94,8 @@ class Session:
 
     def failed(self, problem: BaseException, *, debug: bool) -> Code:
         """Say what is wrong and the way out, and return the exit code."""
-        code, text = code_of(problem), words(problem)
+        told = isinstance(problem, _TOLD.get(self.command, ()))
+        code, text = code_of(problem), words(problem, told=told)
         if debug:
             # Frames only: the text of a foreign error may hold a value of the data.
             frames = traceback.format_tb(problem.__traceback__)
@@ -90,8 +107,11 @@ class Session:
         return code
 
 
-def words(problem: BaseException) -> str:
-    """Return an error in one line without anything that may come from the data."""
+def words(problem: BaseException, *, told: bool = False) -> str:
+    """Return an error in one line without anything that may come from the data.
+
+    A foreign text is `told` where no data was read.
+    """
     if isinstance(problem, HushError):
         return spelled(" ".join(str(problem).split()))
     if isinstance(problem, OSError) and problem.filename:
@@ -101,6 +121,9 @@ def words(problem: BaseException) -> str:
             "interrupted. `hush budget` shows a charge without an answer; ask again "
             "with its key to get it."
         )
+    if told:
+        text = " ".join(str(problem).split()) or "no more is known"
+        return f"internal error ({type(problem).__name__}): {text}. Try other numbers."
     return (
         f"internal error ({type(problem).__name__}); its text is withheld, because it "
         "may quote the data. Run again with --debug to see where it was."

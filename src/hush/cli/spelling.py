@@ -1,33 +1,13 @@
 """Advice in the words of a shell: what an error says for Python, said for commands.
 
 Errors come from the library, so their way out is a call. Here it becomes the option or
-the line of hush.toml that does the same. A text that is not known stays as it is.
+the line of hush.toml that does the same; what depends on the columns of a data set is
+in `advice`. A text that is not known stays as it is.
 """
 
-import json
 import re
-from collections.abc import Callable
 
-_Change = str | Callable[[re.Match[str]], str]
-
-
-def _section(name: str) -> str:
-    """Return the section of a column, as TOML writes it."""
-    bare = re.fullmatch(r"[A-Za-z0-9_-]+", name)
-    return f"[columns.{name if bare else json.dumps(name, ensure_ascii=False)}]"
-
-
-def _typed(found: re.Match[str]) -> str:
-    name, kind = found["name"], found["kind"]
-    return f'write type = "{kind}" under {_section(name)} in hush.toml'
-
-
-_TABLE: tuple[tuple[str, _Change], ...] = (
-    (
-        r"open the file with types=, as in "
-        r"types=\{(?P<q>['\"])(?P<name>.+?)(?P=q): '(?P<kind>\w+)'\}",
-        _typed,
-    ),
+_TABLE: tuple[tuple[str, str], ...] = (
     (r"open the file with types=", "give the column its type in hush.toml"),
     (
         r"give types=, as in types=\{.*?\}",
@@ -37,13 +17,6 @@ _TABLE: tuple[tuple[str, _Change], ...] = (
         r"keys=\"private\": release\(epsilon=1, delta=1e-6\)",
         'keys = "private": add -d 1e-6',
     ),
-    (
-        r"(needs its public values.*?): keys=\{.*?: \[\.\.\.\]\} in Python, "
-        r"(keys = \[\.\.\.\] under \[columns\..*?\] in hush\.toml)",
-        r'\1: \2, or keys = "private" there to find them in the data, which needs -d',
-    ),
-    (r"keys=\{.*?: \[\.\.\.\]\} in Python, (?=keys = )", ""),
-    (r"bounds=\{.*?: \(0, 100\)\} in Python, (?=bounds = )", ""),
     (r"bounds=\(lower, upper\)", "bounds = [lower, upper] in hush.toml"),
     (
         r"ledger\.raise_budget\(hush\.Budget\(.*?\), dataset=.*?\) or, with the new "
@@ -52,6 +25,11 @@ _TABLE: tuple[tuple[str, _Change], ...] = (
     ),
     (r"Use more noise, that is a smaller \w+(?=, or enlarge)", "Give a smaller -e"),
     (r"use less of it, or a mechanism that needs none", "give a smaller -d, or none"),
+    (r"plan for groups of more rows by cell=", "plan for larger groups with --cell"),
+    (
+        r"(data version .*? differ\.) Use a new key",
+        r"\1 Use a new key for a new answer; --stored shows the old answer",
+    ),
     (r"use less of both", "give a smaller -e and a smaller -d"),
     (
         r"Leave budget out to go on with it, or use raise_budget to enlarge it",
@@ -85,8 +63,8 @@ def spelled(text: str) -> str:
     """Return a message with its advice in the words of a shell.
 
     Example:
-        >>> spelled("open the file with types=, as in types={'age': 'number'}.")
-        'write type = "number" under [columns.age] in hush.toml.'
+        >>> spelled("Use more noise, that is a smaller epsilon, or enlarge it.")
+        'Give a smaller -e, or enlarge it.'
     """
     for pattern, change in _KNOWN:
         text = pattern.sub(change, text)

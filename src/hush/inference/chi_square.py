@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.inference import given
 from hush.inference.additive import Additive, uniforms
 from hush.inference.verdict import Test
 from hush.mechanisms.mechanism import Mechanism
@@ -59,7 +60,7 @@ def _noisy(
 
 
 def _cells(name: str, counts: Any, dimensions: int) -> Floats:
-    cells = np.asarray(counts, dtype=np.float64)
+    cells = given.numbers(name, counts)
     if cells.ndim != dimensions or min(cells.shape) < 2 or not np.isfinite(cells).all():
         raise InvalidArgument(
             f"{name} must be a finite table of {dimensions} dimension(s), two cells or "
@@ -82,19 +83,23 @@ def fit_test(
     The statistic is r'Σ⁻¹r, r the distance from n·p and Σ the covariance of multinomial
     and noise together; its law is simulated with the mechanism that ran.
 
+    The number of people is public, so neighbors are an exchange apart: one cell loses a
+    person, another gains one. Noise must be made for a sensitivity of 2 (ℓ2: √2).
+
     Guarantee: at a level with level·(draws + 1) whole, the type-I error is at most
     `level`, at any n and any noise.
 
     Example:
         >>> from hush.mechanisms import Geometric
-        >>> fit_test([130, 90, 80], [1 / 3, 1 / 3, 1 / 3], n=300,
-        ...          mechanism=Geometric(scale=1)).rejects(0.05)
+        >>> noise = Geometric.for_epsilon(1, sensitivity=2)
+        >>> third = [1 / 3, 1 / 3, 1 / 3]
+        >>> fit_test([130, 90, 80], third, n=300, mechanism=noise).rejects(0.05)
         True
 
     Reference: [GLRV16]; docs/proofs/inference.md.
     """
     cells = _cells("counts", counts, 1)
-    chances = np.asarray(probabilities, dtype=np.float64)
+    chances = given.numbers("probabilities", probabilities)
     if chances.shape != cells.shape or (chances < 0).any() or chances.sum() <= 0:
         raise InvalidArgument(
             f"probabilities must be {cells.size} non-negative numbers; got shape "
@@ -129,13 +134,17 @@ def independence_test(
     Margins are estimated from the noisy table, and again from every simulated one, so
     that the law of the statistic includes their error.
 
+    The number of people is public, so neighbors are an exchange apart: one cell loses a
+    person, another gains one. Noise must be made for a sensitivity of 2 (ℓ2: √2).
+
     Guarantee: type-I error as measured in docs/inference.md; the margins are plugged
     in.
 
     Example:
         >>> from hush.mechanisms import Geometric
-        >>> independence_test([[90, 60], [50, 100]], n=300,
-        ...                   mechanism=Geometric(scale=1)).rejects(0.01)
+        >>> noise = Geometric.for_epsilon(1, sensitivity=2)
+        >>> table = [[90, 60], [50, 100]]
+        >>> independence_test(table, n=300, mechanism=noise).rejects(0.01)
         True
 
     Reference: [GLRV16].

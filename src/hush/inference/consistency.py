@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
+from hush.inference import given
 from hush.inference.interval import Interval
 
 Floats = NDArray[np.float64]
@@ -49,14 +50,14 @@ def consistent(
 
     Reference: [HRMS10]; docs/proofs/inference.md.
     """
-    a = np.asarray(design, dtype=np.float64)
-    y = np.asarray(released, dtype=np.float64)
+    a = given.numbers("design", design)
+    y = given.numbers("released", released)
     if a.ndim != 2 or y.shape != a.shape[:1]:
         raise InvalidArgument(
             f"design must have one row for each released number; got shapes {a.shape} "
             f"and {y.shape}."
         )
-    noise = np.broadcast_to(np.asarray(std, dtype=np.float64), y.shape)
+    noise = _each("std", std, y)
     if not (np.isfinite(noise).all() and (noise > 0).all()):
         raise InvalidArgument("std must be positive and finite for every number.")
     checks.real("level", level, above=0, below=1)
@@ -80,6 +81,17 @@ def consistent(
 
 def _spread(root: Floats) -> Floats:
     return np.asarray(np.sqrt((root**2).sum(axis=1)))
+
+
+def _each(name: str, value: Any, numbers: Floats) -> Floats:
+    """Return one value for every number: its own, or one for all."""
+    found = given.numbers(name, value)
+    if found.ndim and found.shape != numbers.shape:
+        raise InvalidArgument(
+            f"{name} must be one number, or one for each of {numbers.size}; got shape "
+            f"{found.shape}."
+        )
+    return np.broadcast_to(found, numbers.shape)
 
 
 def tree(leaves: int, branching: int = 2) -> Floats:
@@ -109,7 +121,11 @@ def marginals(shape: Sequence[int], keep: Sequence[Sequence[int]]) -> Floats:
         >>> marginals((2, 2), keep=[(0,), (1,)]).astype(int).tolist()
         [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     """
-    sizes = tuple(checks.whole("shape", size, at_least=1) for size in shape)
+    sizes = tuple(
+        checks.whole("shape", size, at_least=1) for size in given.listed("shape", shape)
+    )
+    for axis in (a for axes in given.listed("keep", keep) for a in _axes(axes)):
+        checks.whole("keep", axis, at_least=0, at_most=len(sizes) - 1)
     cells = list(product(*(range(size) for size in sizes)))
     rows = []
     for axes in keep:
@@ -121,6 +137,10 @@ def marginals(shape: Sequence[int], keep: Sequence[Sequence[int]]) -> Floats:
                 ]
             )
     return np.array(rows)
+
+
+def _axes(axes: Any) -> list[Any]:
+    return given.listed("each margin in keep", axes)
 
 
 def nonnegative(values: Any, *, std: Any = 1.0, total: float | None = None) -> Floats:
@@ -135,7 +155,7 @@ def nonnegative(values: Any, *, std: Any = 1.0, total: float | None = None) -> F
 
     Reference: docs/proofs/inference.md.
     """
-    z = np.asarray(values, dtype=np.float64)
+    z = given.numbers("values", values)
     if z.ndim != 1 or z.size == 0 or not np.isfinite(z).all():
         raise InvalidArgument(
             f"values must be a finite list of numbers; got shape {z.shape}."
@@ -143,7 +163,7 @@ def nonnegative(values: Any, *, std: Any = 1.0, total: float | None = None) -> F
     if total is None:
         return np.maximum(z, 0.0)
     goal = checks.real("total", total, at_least=0)
-    weight = np.broadcast_to(np.asarray(std, dtype=np.float64) ** 2, z.shape)
+    weight = _each("std", std, z) ** 2
     if not (weight > 0).all():
         raise InvalidArgument("std must be positive for every value.")
     # x = max(z - λ·weight, 0); the total falls in λ, straight between breakpoints.

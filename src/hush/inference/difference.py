@@ -10,6 +10,7 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
+from hush.inference import given
 from hush.inference.additive import drawn_tie
 from hush.inference.convolution import Error, noise, normal
 from hush.inference.interval import NoisyInterval
@@ -70,6 +71,7 @@ def difference_interval(
         (0.011, 0.089)
     """
     checks.real("level", level, above=0, below=1)
+    first, second = given.estimate("first", first), given.estimate("second", second)
     a, left = _parts(first)
     b, right = _parts(second)
     shares = isinstance(first, Proportion) and isinstance(second, Proportion)
@@ -118,6 +120,7 @@ def difference_test(
             "alternative must be 'greater', 'less' or 'two-sided'; got "
             f"{alternative!r}."
         )
+    first, second = given.estimate("first", first), given.estimate("second", second)
     found: tuple[float, float] | None = None
     value = _parts(first)[0] - _parts(second)[0]
     if isinstance(first, Proportion) and isinstance(second, Proportion):

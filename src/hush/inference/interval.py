@@ -11,6 +11,8 @@ from hush import checks
 from hush.estimate import Estimate
 from hush.inference.convolution import Convolution, Error, convolve
 
+_MANY = 20  # lines that are read one by one
+
 
 @dataclass(frozen=True)
 class Interval(Estimate):
@@ -22,6 +24,10 @@ class Interval(Estimate):
         (0.336, 0.664)
         >>> print(Interval(0.5, std=0.1, effective=25.0, level=0.9))
         0.5, from 0.3355 to 0.6645 (90%)
+        >>> print(Interval(np.array([0.5, 0.8]), std=0.1, effective=25.0, level=0.9))
+          estimate       from   to (90%)
+               0.5     0.3355     0.6645
+               0.8     0.6355     0.9645
     """
 
     level: float
@@ -40,11 +46,16 @@ class Interval(Estimate):
         return iter(self.interval(self.level))
 
     def __str__(self) -> str:
-        if np.ndim(self.value):
-            return repr(self)
-        low, high = self
-        told = f"{self.value:.4g}, from {low:.4g} to {high:.4g}"
-        return f"{told} ({100 * self.level:g}%)"
+        parts = np.broadcast_arrays(self.value, *self)
+        level = f"({100 * self.level:g}%)"
+        if not np.ndim(self.value):
+            value, low, high = map(float, parts)
+            return f"{value:.4g}, from {low:.4g} to {high:.4g} {level}"
+        rows = list(zip(*map(np.ravel, parts), strict=True))
+        head = " ".join(f"{name:>10}" for name in ("estimate", "from", f"to {level}"))
+        lines = [" ".join(f"{each:>10.4g}" for each in row) for row in rows[:_MANY]]
+        rest = [f"... and {len(rows) - _MANY} more"] if len(rows) > _MANY else []
+        return "\n".join([head, *lines, *rest])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.inference import given
 from hush.inference.additive import Additive
 from hush.inference.convolution import convolve, noise, normal
 from hush.inference.interval import Interval
@@ -91,7 +92,8 @@ def quantile_interval(
     """Return the `at`-quantile behind a noisy histogram of `n` people.
 
     Cumulative counts add up cells from the nearer end, so that each carries the noise
-    of as few cells as possible.
+    of as few cells as possible. As `n` is public, neighbors are an exchange apart: the
+    histogram has sensitivity 2.
 
     Guarantee: walking in from either end stops at the first edge whose share is not
     clearly on its side of `at`; to miss, the one test at the first wrong edge must
@@ -105,8 +107,8 @@ def quantile_interval(
         >>> low, high
         (20.0, 30.0)
     """
-    cells = np.asarray(counts, dtype=np.float64)
-    cuts = tuple(float(edge) for edge in edges)
+    cells = given.numbers("counts", counts)
+    cuts = tuple(np.atleast_1d(given.numbers("edges", edges)).tolist())
     if cells.ndim != 1 or cells.size + 1 != len(cuts) or list(cuts) != sorted(cuts):
         raise InvalidArgument(
             f"edges must rise and be one more than counts; got {len(cuts)} edges for "

@@ -6,6 +6,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.inference import given
 from hush.inference.interval import Interval
 
 
@@ -36,8 +37,8 @@ def regression_interval(
 
     Reference: docs/inference.md has measured coverage.
     """
-    a = np.asarray(gram, dtype=np.float64)
-    b = np.asarray(moment, dtype=np.float64)
+    a = given.numbers("gram", gram)
+    b = given.numbers("moment", moment)
     people = checks.whole("n", n, at_least=2)
     if a.ndim != 2 or a.shape[0] != a.shape[1] or b.shape != a.shape[:1]:
         raise InvalidArgument(

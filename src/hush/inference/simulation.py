@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.inference import given
 from hush.inference.interval import Interval
 from hush.noise import SECURE, Source
 
@@ -78,6 +80,8 @@ def bootstrap(
     """
     times = checks.whole("draws", draws, at_least=19)
     checks.real("level", level, above=0, below=1)
+    given.function("estimate", estimate)
+    given.function("simulate", simulate)
     raw = float(estimate(released))
     found = []
     for done in range(times):
@@ -96,6 +100,15 @@ class ConfidenceSet:
     candidates: tuple[Any, ...]
     p_values: tuple[float, ...]
     level: float
+
+    def __str__(self) -> str:
+        share = f"{len(self.accepted)} of {len(self.candidates)} candidates accepted"
+        told = f"{share} ({100 * self.level:g}%)"
+        single = all(isinstance(each, Real) for each in self.candidates)
+        if not self.accepted or not single:
+            return told
+        low, high = self.interval()
+        return f"from {low:.4g} to {high:.4g}, {told}"
 
     @property
     def accepted(self) -> tuple[Any, ...]:
@@ -150,18 +163,29 @@ def confidence_set(
     """
     times = checks.whole("draws", draws, at_least=19)
     checks.real("level", level, above=0, below=1)
-    if len(candidates) == 0:
+    given.function("simulate", simulate)
+    tried = given.listed("candidates", candidates)
+    if not tried:
         raise InvalidArgument("candidates must hold at least one parameter.")
-    observed = np.atleast_1d(np.asarray(released, dtype=np.float64)).ravel()
+    observed = np.atleast_1d(given.numbers("released", released)).ravel()
     p_values = []
-    for done, theta in enumerate(candidates, 1):
+    for done, theta in enumerate(tried, 1):
         rows = [observed]
         for _ in range(times):
             row = np.asarray(simulate(theta, source), dtype=np.float64)
             rows.append(np.atleast_1d(row).ravel())
+        _same_shape(rows)
         p_values.append(_depth(np.array(rows)))
-        progress(done, len(candidates))
-    return ConfidenceSet(tuple(candidates), tuple(p_values), level)
+        progress(done, len(tried))
+    return ConfidenceSet(tuple(tried), tuple(p_values), level)
+
+
+def _same_shape(rows: list[Floats]) -> None:
+    observed, *simulated = (row.size for row in rows)
+    if any(size != observed for size in simulated):
+        raise InvalidArgument(
+            f"simulate must return as many numbers as were released, {observed}."
+        )
 
 
 def _depth(rows: Floats) -> float:

@@ -14,6 +14,8 @@ class Test:
     Example:
         >>> Test(statistic=3.2, p_value=0.03, alternative="greater").rejects(0.05)
         True
+        >>> print(Test(statistic=3.2, p_value=0.03, alternative="greater"))
+        3.2, p = 0.03 (greater)
     """
 
     __test__ = False  # pytest collects classes by this name
@@ -21,6 +23,9 @@ class Test:
     statistic: float
     p_value: float
     alternative: str
+
+    def __str__(self) -> str:
+        return f"{self.statistic:.4g}, p = {self.p_value:.3g} ({self.alternative})"
 
     def rejects(self, level: float = 0.05) -> bool:
         """Return whether the null is rejected with this chance of a false alarm."""

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.inference import given
 from hush.mechanisms import Gaussian, Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.privacy import Curve, compose
@@ -116,10 +117,17 @@ class Workload:
 
 
 def _checked(questions: Sequence[Question]) -> tuple[Question, ...]:
-    names = [each.name for each in questions]
+    asked = given.listed("questions", questions)
+    for each in asked:
+        if not isinstance(each, Question):
+            raise InvalidArgument(
+                f"questions must be made with Question(name, ...); one is "
+                f"{given.kind(each)}."
+            )
+    names = [each.name for each in asked]
     if not names or len(set(names)) < len(names):
         raise InvalidArgument("questions must be one or more, each with its own name.")
-    return tuple(questions)
+    return tuple(asked)
 
 
 def _best(choices: Sequence[Workload]) -> Workload:

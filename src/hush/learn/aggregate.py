@@ -210,8 +210,7 @@ class SubsampleAggregate(Model):
     def _learns(self) -> bool:
         return hasattr(self.estimator, "fit")
 
-    def plan(self, size: int, columns: int) -> BlockMean:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> BlockMean:
         checks.real("epsilon", self.epsilon, above=0)
         outputs = columns + 1 if self._learns else self.outputs
         checks.whole("outputs", outputs, at_least=1)

@@ -165,8 +165,7 @@ class GaussianNB(Posterior):
         self.classes = classes
         self.priors = priors
 
-    def plan(self, size: int, columns: int) -> ClassMoments:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> ClassMoments:
         targets = Classes.of(self.classes)
         if self.priors is not None:
             shares = [checks.real("priors", p, above=0) for p in self.priors]

@@ -29,8 +29,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     def _loss(self, size: int, columns: int) -> Loss:
         """Return the loss for data of a public shape."""
 
-    def plan(self, size: int, columns: int) -> Any:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> Any:
         targets, rows = Classes.of(self.classes), self._rows(columns)
         loss = self._loss(size, columns)
         if len(targets.names) == 2:
@@ -124,10 +123,9 @@ class LogisticRegression(LinearClassifier):
         self.penalty = penalty
         self.split = split
 
-    def plan(self, size: int, columns: int) -> Any:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> Any:
         if self.method == "objective":
-            return super().plan(size, columns)
+            return super()._plan(size, columns)
         laws = {"kng": KNormGradient, "exponential": ExponentialRisk}
         if self.method not in laws:
             raise InvalidArgument(

@@ -257,8 +257,7 @@ class KMeans(Named, ClusterMixin, TransformerMixin, Unlabelled):  # type: ignore
         self.init = init
         self.max_iter = max_iter
 
-    def plan(self, size: int, columns: int) -> Lloyd:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> Lloyd:
         checks.whole("n_clusters", self.n_clusters, at_least=1, at_most=10_000)
         rows = Box.of(self.bounds, columns, intercept=True)
         if self.init is None:

@@ -43,8 +43,8 @@ class PCA(Named, TransformerMixin, Unlabelled):  # type: ignore[misc]
 
     def __init__(
         self,
-        epsilon: float = 1.0,
         *,
+        epsilon: float = 1.0,
         delta: float = 0.0,
         norm: float | None = None,
         bounds: Any = None,
@@ -56,8 +56,7 @@ class PCA(Named, TransformerMixin, Unlabelled):  # type: ignore[misc]
         self.bounds = bounds
         self.n_components = n_components
 
-    def plan(self, size: int, columns: int) -> Scatter:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> Scatter:
         if self.n_components is not None:
             checks.whole("n_components", self.n_components, at_least=1, at_most=columns)
         return Scatter.plan(

@@ -54,8 +54,7 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.penalty = penalty
         self.split = split
 
-    def plan(self, size: int, columns: int) -> ObjectivePerturbation:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> ObjectivePerturbation:
         if self.top is None:
             raise InvalidArgument(
                 "top must be a public bound on the counts. Never take it from the data."

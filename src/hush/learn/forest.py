@@ -74,7 +74,7 @@ class RandomForestClassifier(Posterior):
         >>> import numpy as np
         >>> x = np.sin(np.outer(np.arange(5000), [1, 2]))
         >>> y = x[:, 0] * x[:, 1] > 0
-        >>> model = RandomForestClassifier(1.0, bounds=(-1, 1), classes=(0, 1))
+        >>> model = RandomForestClassifier(epsilon=1.0, bounds=(-1, 1), classes=(0, 1))
         >>> model = model.fit(x, y)
         >>> bool(model.score(x, y) > 0.7), model.curve_.epsilon_at(0) <= 1
         (True, True)
@@ -84,8 +84,8 @@ class RandomForestClassifier(Posterior):
 
     def __init__(
         self,
-        epsilon: float = 1.0,
         *,
+        epsilon: float = 1.0,
         delta: float = 0.0,
         bounds: Any = None,
         classes: Any = None,
@@ -99,8 +99,7 @@ class RandomForestClassifier(Posterior):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
 
-    def plan(self, size: int, columns: int) -> LeafCounts:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> LeafCounts:
         return LeafCounts.plan(
             self.epsilon,
             delta=self.delta,

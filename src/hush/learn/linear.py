@@ -30,15 +30,15 @@ class LinearRegression(ResponseModel):
       `width` half-ranges of y, by objective perturbation. Rows of a box that are longer
       than most are shortened where n·ε/d is small.
     - `"statistics"`, exact: least squares from noisy moments, with standard errors in
-      `estimate_`, which is not drawn to anything expected.
+      `estimate_`, which is not shrunk.
     - `"kng"`, exact: the K-norm gradient of penalised least squares in
       ‖θ‖₁ <= `radius`, columns and response moved to [-1, 1].
     - `"exponential"`, exact: the exponential mechanism on the squares in the same set;
       at most four coefficients, and noise of the order 1/√n.
 
     All but the first need `bounds`; the last two are pure. With `bounds` the first two
-    draw coefficients to what is expected of usual data, as far as noise hides the data;
-    `released_` is what was released before that.
+    shrink coefficients towards what is usual for such columns, the more the noise hides
+    the data; `released_` is what was released before that.
 
     Guarantee: `fit` is `curve_`-private for one row replaced: ε-DP, or (ε, δ) with
     Gaussian noise for delta > 0. It never fails, whatever the data.
@@ -81,8 +81,7 @@ class LinearRegression(ResponseModel):
         self.penalty = penalty
         self.split = split
 
-    def plan(self, size: int, columns: int) -> Any:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> Any:
         targets = self._response()
         if self.method == "objective":
             return self._log_cosh(targets, size, columns)

@@ -1,5 +1,7 @@
 """What every learner shares: plan from public numbers, charge, then read the data."""
 
+import inspect
+import reprlib
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -10,55 +12,73 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
+from hush.learn.payment import released
 from hush.learn.rows import Ball, Box, Rows, apart, either, shape
 from hush.learn.targets import Classes, Targets
 from hush.noise import SECURE, Source
+from hush.noise.source import sourced
 
 Floats = NDArray[np.float64]
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlist = _BRIEF.maxtuple = 4
+_BRIEF.maxstring = _BRIEF.maxother = 60
 
 
 class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator that learns by one private release."""
 
-    @abstractmethod
+    epsilon: float
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Answer options of other libraries with what to write; the rest is Python."""
+        known = inspect.signature(cls.__init__).parameters
+        called.expected(cls.__name__, options, known, called.MODEL)
+        made: Self = super().__new__(cls)
+        return made
+
     def plan(self, size: int, columns: int) -> Any:
         """Return the mechanism for data of a public shape; no data is needed."""
+        checks.real("epsilon", self.epsilon, above=0)
+        checks.real("delta", getattr(self, "delta", 0.0), at_least=0, below=1)
+        checks.whole("size", size, at_least=1)
+        checks.whole("columns", columns, at_least=1)
+        return self._plan(size, columns)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
+        """Return what is not the default; of many numbers, the first few."""
+        default = inspect.signature(type(self).__init__).parameters
+        shown = (
+            f"{name}={_BRIEF.repr(value)}"
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(default[name].default)
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"[:N_CHAR_MAX]
+
+    @abstractmethod
+    def _plan(self, size: int, columns: int) -> Any:
+        """Return the mechanism; the numbers that all learners have are checked."""
 
     @abstractmethod
     def _keep(self, released: Any) -> None:
         """Set the fitted attributes from the released values alone."""
 
-    def _learn(
-        self,
-        features: Any,
-        value: Any,
-        ledger: Any,
-        key: str | None,
-        source: Source,
-        version: str,
-    ) -> Self:
+    def _learn(self, features: Any, value: Any, source: Source, **paying: Any) -> Self:
         """Plan from the public shape, charge, run on `value` and keep what it says."""
+        sourced(source)
         size, columns = shape(features)
         mechanism = self.plan(size, columns)
-        if ledger is None:
-            self.release_ = None
-            released = mechanism.run(value, source=source)
-        else:
-            release = ledger.release(
-                mechanism, None, value, key, source, version=version
-            )
-            self.release_ = release
-            released = release.values
+        self.release_, found = released(mechanism, value, source, **paying)
         self.mechanism_ = mechanism
         self.curve_ = mechanism.curve()
         self.error_ = mechanism.error
         self.seeded_ = bool(source.seeded)
         self._check_feature_names(features, reset=True)
         self.n_features_in_ = columns
-        self._keep(released)
+        self._keep(found)
         return self
 
     def _checked(self, features: Any) -> Any:
@@ -83,6 +103,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
 class Model(Learner):
     """A learner from rows and their targets."""
 
+    @called.answering(called.FIT)
     def fit(
         self,
         X: Any,  # noqa: N803 (scikit-learn's name)
@@ -92,13 +113,16 @@ class Model(Learner):
         key: str | None = None,
         source: Source = SECURE,
         version: str = "",
+        unit: str = "row",
     ) -> Self:
         """Learn from rows X and targets y, charging `ledger` first if there is one.
 
-        The number of rows is public and one row belongs to one person. Without a ledger
-        nobody counts: `curve_` says what this fit has cost. The same `key` again gives
-        the same model for free; `version` names the data, so that it does not outlive
-        them.
+        The number of rows is public. What is protected is one row: `unit` says so in
+        the charge, and an account that counts people refuses it. Pass unit="person" (or
+        the name under which the account was charged) where no two rows of X are of one
+        person. Without a ledger nobody counts: `curve_` says what this fit has cost.
+        The same `key` again gives the same model for free; `version` names the data, so
+        that it does not outlive them.
         """
         size, _ = shape(X)
         if y is None:
@@ -111,7 +135,7 @@ class Model(Learner):
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected: y.ravel().",
                 DataConversionWarning,
-                stacklevel=2,
+                stacklevel=3,  # beyond what answers near misses
             )
         elif tuple(given) != (size,):
             raise InvalidArgument(
@@ -119,12 +143,15 @@ class Model(Learner):
             )
         if hasattr(self, "classes"):
             Classes.of(self.classes).admit(y)
-        return self._learn(X, (X, y), ledger, key, source, version)
+        return self._learn(
+            X, (X, y), source, ledger=ledger, key=key, version=version, unit=unit
+        )
 
 
 class Unlabelled(Learner):
     """A learner from rows alone."""
 
+    @called.answering(called.FIT)
     def fit(
         self,
         X: Any,  # noqa: N803 (scikit-learn's name)
@@ -134,21 +161,25 @@ class Unlabelled(Learner):
         key: str | None = None,
         source: Source = SECURE,
         version: str = "",
+        unit: str = "row",
     ) -> Self:
         """Learn from rows X, charging `ledger` first if there is one; y is not read.
 
-        The number of rows is public and one row belongs to one person. Without a ledger
-        nobody counts: `curve_` says what this fit has cost. The same `key` again gives
-        the same model for free; `version` names the data, so that it does not outlive
-        them.
+        The number of rows is public. What is protected is one row: `unit` says so in
+        the charge, and an account that counts people refuses it. Pass unit="person" (or
+        the name under which the account was charged) where no two rows of X are of one
+        person. Without a ledger nobody counts: `curve_` says what this fit has cost.
+        The same `key` again gives the same model for free; `version` names the data, so
+        that it does not outlive them.
         """
-        return self._learn(X, X, ledger, key, source, version)
+        return self._learn(
+            X, X, source, ledger=ledger, key=key, version=version, unit=unit
+        )
 
 
 class LinearModel(Model):
     """A model of x·θ for bounded rows x, with or without a constant."""
 
-    epsilon: float
     delta: float
     norm: float | None
     bounds: Any

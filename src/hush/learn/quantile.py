@@ -53,8 +53,7 @@ class QuantileRegression(ResponseModel):
         self.fit_intercept = fit_intercept
         self.penalty = penalty
 
-    def plan(self, size: int, columns: int) -> KNormGradient:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> KNormGradient:
         return KNormGradient.plan(
             self.epsilon,
             risk=Pinball(self.quantile),

@@ -68,6 +68,15 @@ def kind(given: Any) -> str:
     return "None" if given is None else f"a {type(given).__name__}"
 
 
+def _pairs(bounds: Any) -> str:
+    """Return what to do with one pair per column, if that is what bounds are."""
+    if not isinstance(bounds, (tuple, list)) or not all(
+        isinstance(each, (tuple, list)) and len(each) == 2 for each in bounds
+    ):
+        return ""
+    return " of pairs: write bounds=tuple(zip(*pairs)), all lower ends first"
+
+
 def either(norm: Any, bounds: Any) -> None:
     """Refuse a model of rows that has no bound, or two."""
     if (norm is None) == (bounds is None):
@@ -266,7 +275,7 @@ class Box(Rows):
             raise InvalidArgument(
                 "bounds must be a pair (lower, upper) of numbers or of lists with one "
                 "number per column. They are public: never take them from the data. "
-                f"Got {kind(bounds)}."
+                f"Got {kind(bounds)}{_pairs(bounds)}."
             )
         ends = []
         for name, end in zip(("bounds[0]", "bounds[1]"), bounds, strict=True):

@@ -152,8 +152,7 @@ class SelectModel(SelectorMixin, Model):  # type: ignore[misc]
         self.variance = variance
         self.radius = radius
 
-    def plan(self, size: int, columns: int) -> BestSubset:
-        """Return the mechanism for data of a public shape; no data is needed."""
+    def _plan(self, size: int, columns: int) -> BestSubset:
         prices = {"aic": 2.0, "bic": math.log(size)}
         if self.criterion not in prices:
             raise InvalidArgument(

@@ -16,6 +16,7 @@ from hush.ledger.stores.base import Transaction
 from hush.ledger.verdict import Verdict, verify
 
 AUTO = "auto"
+_FILE = "sqlite:///"
 
 
 @final
@@ -35,8 +36,8 @@ def _anchor_path(url: str, anchor: str | os.PathLike[str] | None) -> Path | None
         return None
     if anchor != AUTO:
         return Path(anchor)
-    if url.startswith("sqlite:///"):
-        return Path(url.removeprefix("sqlite:///") + ".anchor")
+    if url.startswith(_FILE):
+        return Path(url.removeprefix(_FILE) + ".anchor")
     return None
 
 
@@ -62,6 +63,27 @@ def _anchor(
     return Anchor(path, secret, None if known is None else known["ledger"])
 
 
+def _not_remembered(anchor: Anchor) -> None:
+    if next(anchor.lines(), None) is not None:
+        raise LedgerError(
+            f"the ledger is empty, but its anchor {str(anchor.path)!r} remembers "
+            "entries: the ledger was deleted or replaced. Restore it; a budget does "
+            "not start again. For new data, name a new ledger and a new anchor."
+        )
+
+
+def _not_deleted(url: str, anchor: Path | None, secret: bytes | None) -> None:
+    """Refuse a ledger that was deleted before an empty file is made in its place.
+
+    A file is made before its anchor, so an anchor alone was left behind. The file is
+    looked for after it: another process may have made both just now.
+    """
+    if anchor is None or not url.startswith(_FILE) or not anchor.exists():
+        return
+    if not Path(url.removeprefix(_FILE)).exists():
+        _not_remembered(Anchor(anchor, secret))
+
+
 def _begin(
     transaction: Transaction,
     anchor: Anchor | None,
@@ -72,12 +94,8 @@ def _begin(
     found = transaction.first()
     if found is not None:  # another process was first
         return found
-    if anchor is not None and next(anchor.lines(), None) is not None:
-        raise LedgerError(
-            f"the ledger is empty, but its anchor {str(anchor.path)!r} remembers "
-            "entries: the ledger was deleted or replaced. Restore it; a budget does "
-            "not start again. For new data, name a new ledger and a new anchor."
-        )
+    if anchor is not None:
+        _not_remembered(anchor)
     body = {
         "format": FORMAT,
         "ledger": secrets.token_hex(16) if anchor is None else anchor.ledger,
@@ -105,10 +123,11 @@ def found(
     checked: bool,
 ) -> Opened:
     """Open or begin the ledger at `url`; refuse one that is not whole."""
+    path = _anchor_path(url, anchor)
+    _not_deleted(url, path, secret)
     store = open_store(url)
     try:
         genesis = store.read(lambda transaction: transaction.first())
-        path = _anchor_path(url, anchor)
         held = _anchor(path, genesis, secret, renew=renew_anchor)
         if genesis is None:
             genesis = store.run(lambda t: _begin(t, held, admin, rehearsal=rehearsal))

@@ -5,11 +5,22 @@ from typing import Any, final
 
 from hush.ledger.entry import OPENING, Entry, Kind
 
+_LATER: dict[str, str] = {
+    Kind.START: "draw of entry {} begins",
+    Kind.SEAL: "answer of entry {}",
+    Kind.FAIL: "failure of entry {}",
+    Kind.VOID: "entry {} given back",
+}
+
 
 @final
 @dataclass(frozen=True, repr=False)
 class Record:
-    """One entry of the history; `state` says what became of a charge."""
+    """One entry of the history; `state` says what became of a charge.
+
+    A charge is one entry, its answer another: `charge` is the sequence of the entry
+    that an answer, a failure or a gift back belongs to.
+    """
 
     sequence: int
     kind: str
@@ -19,19 +30,29 @@ class Record:
     hash: str
     state: str
     content: Any
+    charge: int | None = None
+
+    @property
+    def what(self) -> str:
+        """The mechanism of a charge; of a later entry, which charge it speaks of."""
+        if self.charge is not None:
+            return _LATER[self.kind].format(self.charge)
+        return str(self.content.get("facts", {}).get("mechanism", ""))
 
     def __str__(self) -> str:
-        what = self.content.get("facts", {}).get("mechanism", "")
-        return f"{self.sequence:>6}  {self.at}  {self.state:<9} {self.key}  {what}"
+        return f"{self.sequence:>6}  {self.at}  {self.state:<9} {self.key}  {self.what}"
 
     def __repr__(self) -> str:
+        state = self.state if self.charge is None else self.what
         key = f", key={self.key!r}" if self.key else ""
-        return f"Record({self.sequence}, {self.kind}, {self.state}{key})"
+        return f"Record({self.sequence}, {self.kind}, {state}{key})"
 
 
 def records(entries: list[Entry]) -> tuple[Record, ...]:
     """Return every entry with the state its charge has reached."""
     state: dict[tuple[str, str], str] = {}
+    opened: dict[tuple[str, str], int] = {}
+    charge: dict[int, int | None] = {}
     words = {
         Kind.CHARGE: "charged",
         Kind.RESERVE: "reserved",
@@ -44,6 +65,10 @@ def records(entries: list[Entry]) -> tuple[Record, ...]:
     for entry in entries:
         if entry.kind in words:
             state[entry.scope, entry.key] = words[entry.kind]
+        if entry.kind in OPENING:
+            opened[entry.scope, entry.key] = entry.seq
+        elif entry.kind in _LATER:  # a key that was given back may be charged again
+            charge[entry.seq] = opened.get((entry.scope, entry.key))
 
     def of(entry: Entry) -> str:
         if entry.kind in OPENING:
@@ -60,6 +85,7 @@ def records(entries: list[Entry]) -> tuple[Record, ...]:
             each.hash,
             of(each),
             each.content,
+            charge.get(each.seq),
         )
         for each in entries
     )

@@ -24,7 +24,7 @@ def rows(release: "Release") -> list[tuple[str, str]]:
     receipt = release.receipt
     found = [
         ("values", _values(release.values)),
-        ("curve", repr(release.curve)),
+        ("curve", str(release.curve)),
         ("mechanism", receipt.mechanism),
         ("query", receipt.query),
         ("unit", receipt.unit),

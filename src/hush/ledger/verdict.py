@@ -31,11 +31,19 @@ class Verdict:
 
     def __str__(self) -> str:
         if self:
-            known = "" if self.anchored is None else f", anchored to {self.anchored}"
             back = f", {self.voided} given back" if self.voided else ""
-            return f"{self.entries} entries, whole{known}{back}"
+            return f"{self.entries} entries, whole{self._known}{back}"
         where = "" if self.bad is None else f"entry {self.bad}: "
         return f"{where}{self.reason}"
+
+    @property
+    def _known(self) -> str:
+        if self.anchored is None:
+            return ""
+        last = self.entries - 1  # the first entry is number 0
+        if self.anchored == last:
+            return ", all anchored"
+        return f", anchored up to entry {self.anchored} (the last is {last})"
 
     def __repr__(self) -> str:
         return f"Verdict({self})" if self else f"Verdict(NOT WHOLE: {self})"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import Unsupported
+from hush.errors import InvalidArgument, Unsupported
 
 try:
     from cryptography.hazmat.primitives.ciphers import Cipher
@@ -271,3 +271,19 @@ def _secure() -> Source:
 
 
 SECURE: Source = _secure()
+
+
+def sourced(source: Any) -> Source:
+    """Return a source of randomness, or say what one is.
+
+    Example:
+        >>> sourced(SECURE)
+        SECURE
+    """
+    if isinstance(source, Source):
+        return source
+    raise InvalidArgument(
+        f"source must be hush.noise.SECURE, the default, or hush.noise.Seeded(7) for "
+        f"rehearsals; got a {type(source).__name__}. Generators of other libraries do "
+        "not give exact noise."
+    )

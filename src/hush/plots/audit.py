@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from hush.plots.style import new
+import numpy as np
+
+from hush.plots.style import COLORS, FAINT, INK, known, legend, new
 
 
 def audit(found: Any, *, axes: Any = None) -> Any:
@@ -18,4 +20,27 @@ def audit(found: Any, *, axes: Any = None) -> Any:
         >>> audit(found).get_ylabel()
         'true positives (power)'
     """
-    return found.plot(new(axes, wide=4.8, high=4.4))
+    known(
+        found, "an audit", ("roc", "claim", "violated"), "Give what audit() returned."
+    )
+    axes = new(axes, wide=4.7, high=4.5)
+    alpha = np.linspace(0, 1, 101)
+    allowed = np.asarray(found.claim.power_at(alpha))
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":")
+    axes.fill_between(alpha, allowed, 1, color=FAINT, alpha=0.25, linewidth=0)
+    lines = {
+        "allowed by the claim": (alpha, allowed),
+        f"reached: {found.verdict}, p = {found.p_value:.2g}": found.roc,
+    }
+    reached = {"color": COLORS[1 if found.violated else 0], "linestyle": "--"}
+    strokes = ({"color": INK}, reached)
+    for (label, line), stroke in zip(lines.items(), strokes, strict=True):
+        axes.plot(*line, label=label, linewidth=1.6, **stroke)
+    axes.set(
+        xlabel="false positives (level of the test)",
+        ylabel="true positives (power)",
+        xlim=(0, 1),
+        ylim=(0, 1),
+    )
+    legend(axes, lines, loc="lower right")
+    return axes

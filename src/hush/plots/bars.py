@@ -1,6 +1,6 @@
 """Values with intervals, one per line: read from the top, labels beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,8 @@ def bars(
         >>> axes.get_xlabel()
         'trips'
     """
-    centers = np.asarray(values, dtype=float)
-    if centers.ndim != 1 or len(centers) != len(labels):
+    names, centers = _listed(labels), _numbers("values", values)
+    if centers.ndim != 1 or len(centers) != len(names):
         raise InvalidArgument("bars need one number per label.")
     if len(centers) > _MOST:
         raise InvalidArgument(
@@ -39,13 +39,30 @@ def bars(
     axes = new(axes, high=max(1.6, 0.9 + 0.3 * len(centers)))
     lines = np.arange(len(centers))
     if low is not None and high is not None:
-        ends = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        ends = _numbers("low", low), _numbers("high", high)
+        if any(each.shape != centers.shape for each in ends):
+            raise InvalidArgument("bars need one low and one high number per label.")
         axes.hlines(lines, *ends, color=COLORS[0], linewidth=2.2, alpha=0.55)
     axes.plot(centers, lines, "o", color=COLORS[0], markersize=5)
-    axes.set_yticks(lines, [str(each) for each in labels])
+    axes.set_yticks(lines, [str(each) for each in names])
     axes.set(ylim=(len(centers) - 0.4, -0.6), xlabel=name)
     axes.tick_params(axis="y", length=0)
     axes.xaxis.grid(visible=True, color=FAINT, alpha=0.4, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines["left"].set_visible(False)
     return axes
+
+
+def _listed(labels: Any) -> list[Any]:
+    if not isinstance(labels, Iterable):
+        raise InvalidArgument(f"labels must be a list; got a {type(labels).__name__}.")
+    return list(labels)
+
+
+def _numbers(name: str, values: Any) -> Any:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{name} must be numbers; got a {type(values).__name__}."
+        ) from None

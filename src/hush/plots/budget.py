@@ -4,7 +4,7 @@ from typing import Any
 
 from hush.errors import InvalidArgument
 from hush.ledger.receipt import spent
-from hush.plots.style import COLORS, FAINT, INK, new
+from hush.plots.style import COLORS, FAINT, INK, known, new
 
 _CHARGED = ("charge", "reserve", "hold")
 
@@ -41,11 +41,17 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
         >>> budget(ledger).get_ylabel()
         'epsilon left'
     """
+    known(
+        ledger,
+        "a ledger",
+        ("remaining", "history"),
+        "Give the ledger of a data set: plots.budget(data.ledger).",
+    )
     accounts = {each.account: each for each in ledger.remaining().accounts}
     chosen = account or min(
         accounts, key=lambda n: accounts[n].left_exact[0] / accounts[n].limits[0]
     )
-    if chosen not in accounts:
+    if not isinstance(chosen, str) or chosen not in accounts:
         raise InvalidArgument(
             f"account must be one of {', '.join(accounts)}; got {account!r}."
         )
@@ -56,12 +62,14 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
     x, y = [*range(len(amounts)), len(amounts) - 0.5], [*amounts, amounts[-1]]
     axes.step(x, y, where="post", color=COLORS[0], linewidth=1.8)
     axes.fill_between(x, y, step="post", color=COLORS[0], alpha=0.12)
+    # Beside the picture: within it, small charges would draw the line through it.
     axes.annotate(
         f"{amounts[-1]:.4g} left",
         (x[-1], y[-1]),
-        xytext=(0, 5),
+        xytext=(5, 0),
         textcoords="offset points",
-        ha="right",
+        ha="left",
+        va="center",
         fontsize=9,
         color=INK,
     )

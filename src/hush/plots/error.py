@@ -39,6 +39,12 @@ def error(
     """
     if not asked:
         raise InvalidArgument("give a query or a mechanism's class.")
+    for each in asked:
+        if not (hasattr(each, "plan") or hasattr(each, "for_epsilon")):
+            raise InvalidArgument(
+                f"only queries and classes of mechanisms fit here; got a "
+                f"{type(each).__name__}. Give a query on a table, or Laplace itself."
+            )
     checks.real("level", level, above=0, below=1)
     grid = np.geomspace(0.05, 5, 25) if epsilons is None else np.asarray(epsilons)
     lines: dict[str, list[float]] = {}

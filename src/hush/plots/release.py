@@ -7,6 +7,7 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.plots.bars import bars
+from hush.plots.style import known
 
 
 def release(
@@ -27,6 +28,12 @@ def release(
     checks.real("level", level, above=0, below=1)
     if hasattr(found, "to_dict"):
         return _answer(found, name, level, axes)
+    known(
+        found,
+        "a release",
+        ("values", "interval", "receipt"),
+        "Use plots.bars for numbers of your own.",
+    )
     values = found.values
     if isinstance(values, (tuple, dict)):
         raise InvalidArgument(

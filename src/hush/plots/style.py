@@ -53,14 +53,34 @@ def labelled(curves: Iterable[Any], labels: Iterable[str] | None) -> dict[str, A
     listed = list(curves)
     if not listed:
         raise InvalidArgument("give at least one curve to draw.")
+    for each in listed:
+        out = "Unpack a list with a star: (*curves)."
+        known(each, "a curve", ("delta_at", "epsilon_at"), out)
     if labels is None:
-        return {f"{_short(repr(c))}": c for c in listed}
+        return _apart([_short(str(each)) for each in listed], listed)
     names = list(labels)
     if len(names) != len(listed) or len(set(names)) < len(names):
         raise InvalidArgument(
             f"labels must be {len(listed)} different texts; got {names!r}."
         )
     return dict(zip(names, listed, strict=True))
+
+
+def known(value: Any, what: str, having: tuple[str, ...], way_out: str) -> None:
+    """Refuse what cannot be drawn, by its kind and never by its value."""
+    if not all(hasattr(value, each) for each in having):
+        raise InvalidArgument(
+            f"only {what} fits here; got a {type(value).__name__}. {way_out}"
+        )
+
+
+def _apart(names: list[str], curves: list[Any]) -> dict[str, Any]:
+    """Return curves by name; of two that print alike the second is numbered."""
+    found: dict[str, Any] = {}
+    for name, curve in zip(names, curves, strict=True):
+        again = sum(each == name for each in names[: len(found)])
+        found[f"{name} ({again + 1})" if again else name] = curve
+    return found
 
 
 def _short(text: str) -> str:
@@ -79,6 +99,11 @@ def legend(axes: Any, shown: Mapping[str, Any], **more: Any) -> None:
 
 def save(axes: Any, path: str | PathLike[str]) -> Path:
     """Write the figure of some axes as PNG, SVG or PDF, the same bytes every time."""
+    known(axes, "axes, as the other functions return them,", ("figure",), "Draw first.")
+    if not isinstance(path, (str, PathLike)):
+        raise InvalidArgument(
+            f"path must be the name of a file; got a {type(path).__name__}."
+        )
     place = Path(path)
     if place.suffix not in FORMATS:
         raise InvalidArgument(

@@ -58,7 +58,7 @@ class Between(Curve):
     both_ways: bool = True
 
     def __repr__(self) -> str:
-        return f"<{self.name}: epsilon {self.epsilon_at(1e-6):.6g} at delta 1e-06>"
+        return f"<{self._told(self.name)}>"
 
     @property
     def symmetric(self) -> bool:

@@ -39,6 +39,9 @@ class Direction(StrEnum):
 
 BOTH = (Direction.REMOVE, Direction.ADD)
 
+_LONG = 120  # letters; a longer curve prints itself by one of its answers
+_SHOWN_AT = 1e-6
+
 
 @dataclass(frozen=True)
 class Curve(ABC):
@@ -289,6 +292,16 @@ class Curve(ABC):
 
         return plots.tradeoff(self, axes=axes)
 
+    # `repr` stays whole: a ledger knows two curves apart by it.
+    def __str__(self) -> str:
+        whole = repr(self)
+        return whole if len(whole) <= _LONG else f"<{self._told(type(self).__name__)}>"
+
+    def _told(self, name: str) -> str:
+        """Return a name with one answer; a dash where none is known."""
+        epsilon = if_known(partial(self.epsilon_at, _SHOWN_AT), "{:.6g}".format)
+        return f"{name}: epsilon {epsilon} at delta {_SHOWN_AT:g}"
+
     def _repr_html_(self) -> str:
         shown = [
             (f"ε at δ = {d:g}", if_known(partial(self.epsilon_at, d), "{:.6g}".format))
@@ -297,7 +310,7 @@ class Curve(ABC):
         delta = if_known(lambda: self.delta_at(1.0), "{:.4g}".format)
         most = if_known(self.total_variation, "{:.1%}".format)
         shown += [("δ at ε = 1", delta), ("hits minus false alarms", f"≤ {most}")]
-        return facts(repr(self), shown)
+        return facts(str(self), shown)
 
     def to_json(self) -> str:
         """Return the curve as JSON text.

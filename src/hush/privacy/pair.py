@@ -118,7 +118,7 @@ class Pair(Curve):
         if isinstance(p, Shifted) and p.law == q:
             return f"Pair.shift({q!r}, by={p.by})"
         if isinstance(p, tuple) and len(p) > 6:
-            return f"Pair(<{len(p)} outcomes>)"
+            return f"<{self._told(f'Pair of {len(p)} outcomes')}>"
         return f"Pair({p!r}, {q!r})"
 
     @cached_property

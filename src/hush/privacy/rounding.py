@@ -53,9 +53,13 @@ def numbers(
 ) -> Floats:
     """Return `value` as floats inside [at_least, at_most], or say what is wrong."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        # NumPy would read numbers out of texts, and 0 and 1 out of truth values.
+        plain = np.asarray(value).dtype.kind in "fiuO"
+        array = np.asarray(value, dtype=np.float64) if plain else None
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name} must be numbers; got {value!r}.") from None
+        array = None
+    if array is None:
+        raise InvalidArgument(f"{name} must be numbers; got {value!r}.")
     bad = np.isnan(array) | (array < at_least) | (array > at_most)
     if array.dtype != np.float64 or np.any(bad):
         shown = array[bad].flat[0] if array.ndim else array.item()

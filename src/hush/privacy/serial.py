@@ -70,7 +70,8 @@ def _write(value: Any) -> Any:
             FinitePair.of(value.atoms_above),
             FinitePair.of(value.atoms_below),
         )
-        return _write(Between(above, below, repr(value), value.symmetric))
+        name = type(value).__name__
+        return _write(Between(above, below, name, value.symmetric))
     if isinstance(value, Law):
         raise InvalidArgument(f"{type(value).__name__} cannot be written as JSON.")
     if isinstance(value, Fraction):

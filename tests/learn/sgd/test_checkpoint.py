@@ -66,8 +66,12 @@ def test_a_resumed_run_continues_where_it_was_saved(tmp_path, monkeypatch):
     assert 0 < step < 600
     assert params != 0
     assert found.steps == 600
-    again = trained(checkpoint=path)  # nothing is left to draw
+    assert found.resumed_from == step
+    assert f"resumed_from={step}" in repr(found)
+    with pytest.warns(UserWarning, match="nothing is trained"):
+        again = trained(checkpoint=path)  # nothing is left to draw
     assert again.params == found.params
+    assert again.resumed_from == again.steps
     assert started[-1][0] == 600
 
 
@@ -98,6 +102,58 @@ def test_a_checkpoint_belongs_to_its_plan_and_to_one_process(tmp_path):
     path.write_bytes(b"something else")
     with pytest.raises(HushError, match="not a checkpoint"):
         trained(checkpoint=path, steps=3)
+
+
+def test_a_finished_run_says_that_other_data_were_not_looked_at(tmp_path):
+    path = tmp_path / "run.npz"
+    first = trained(checkpoint=path, steps=3)
+    assert first.resumed_from == 0
+    assert "resumed" not in repr(first)
+    with pytest.warns(UserWarning, match="the data are not looked at") as said:
+        other = sgd.train(
+            loss, np.float32(0), -X, std=5.0, steps=3, optimizer=optax.sgd(1.0),
+            checkpoint=path,
+        )  # fmt: skip
+    assert said[0].filename == __file__
+    assert other.params == first.params
+    assert other.resumed_from == other.steps == 3
+
+
+def test_a_checkpoint_belongs_to_a_version_of_the_data(tmp_path):
+    path = tmp_path / "run.npz"
+    trained(checkpoint=path, steps=3, version="2026-05")
+    for other in ("2026-06", ""):
+        with pytest.raises(InvalidArgument, match="version '2026-05'"):
+            trained(checkpoint=path, steps=3, version=other)
+    with pytest.warns(UserWarning, match="finished"):
+        trained(checkpoint=path, steps=3, version="2026-05")
+
+
+def _array(path):
+    np.save(path, X)
+    path.with_name(path.name + ".npy").rename(path)
+
+
+JUNK = {
+    "bytes": lambda path: path.write_bytes(b"something else"),
+    "nothing": lambda path: path.write_bytes(b""),
+    "half a zip": lambda path: path.write_bytes(b"PK\x03\x04 and so on"),
+    "an array": lambda path: _array(path),
+    "other arrays": lambda path: np.savez(path, x=X),
+    "another head": lambda path: np.savez(path, head=np.array("[1]")),
+    "no json": lambda path: np.savez(path, head=np.array("x")),
+}
+
+
+@pytest.mark.parametrize("name", JUNK)
+def test_other_files_are_refused_in_our_words(tmp_path, name):
+    path = tmp_path / "run.npz"
+    JUNK[name](path)
+    with pytest.raises(InvalidArgument, match="is not a checkpoint of hush") as refused:
+        trained(checkpoint=path, steps=3)
+    assert "pickle" not in str(refused.value)
+    with pytest.raises(InvalidArgument, match="cannot be read"):
+        trained(checkpoint=tmp_path, steps=3)
 
 
 def run(folder, kill_after):

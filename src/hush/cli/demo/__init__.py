@@ -74,7 +74,7 @@ def _shown(asked: Any, index: int) -> Iterator[Any]:
         table = Table(box=None, pad_edge=False)
         heads = ("", f"private {panel.name}", "95 % interval", "truth")
         for i, name in enumerate(heads):
-            table.add_column(name, justify="right" if i else "left")
+            table.add_column(name, justify="right" if i else "left", overflow="fold")
         for row in panel.rows:
             value, low, high, truth = (
                 f"{each:,.{panel.digits}f}"

@@ -9,10 +9,13 @@ import numpy as np
 
 from hush import checks
 from hush.learn.sgd import batches, clipping, draws
+from hush.learn.sgd.data import described
+from hush.learn.sgd.data import leaves as taken
 from hush.learn.sgd.program import Program
 from hush.learn.sgd.taps import trace
 from hush.learn.sgd.training import Training
 from hush.noise import SECURE, Source
+from hush.noise.source import sourced
 
 
 def clipped_sum(
@@ -31,10 +34,9 @@ def clipped_sum(
         0.5
     """
     clip = checks.real("clip", clip, above=0)
-    leaves = jax.tree.leaves(rows)
+    leaves = taken(rows)
     example = jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf)[1:], jnp.result_type(leaf)),
-        rows,
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), described(rows)
     )
     traced = trace(loss, params, example)
     parts = clipping.gradients(traced, jax.tree.leaves(params), leaves)
@@ -46,7 +48,7 @@ def clipped_sum(
 
 def noise(plan: Training, *, source: Source = SECURE) -> Any:
     """Return one noise vector of a plan, in whole lattice steps of `plan.grid`."""
-    return draws.steps(plan.deviation, plan.dimension, source)
+    return draws.steps(plan.deviation, plan.dimension, sourced(source))
 
 
 def step(
@@ -59,7 +61,8 @@ def step(
 
     Guarantee: `plan.step_curve()` for each call; `plan.curve()` for `plan.steps` calls.
     """
-    rows = [jnp.asarray(leaf) for leaf in jax.tree.leaves(data)]
+    sourced(source)
+    rows = [jnp.asarray(leaf) for leaf in taken(data)]
     if plan.sampling == "poisson":
         found = batches.poisson_batch(plan.records, plan.rate, source=source)
     else:

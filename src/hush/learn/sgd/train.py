@@ -1,6 +1,7 @@
 """Training with differential privacy: plan, charge, then read the data."""
 
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -11,45 +12,44 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
+from hush.learn.payment import released
+from hush.learn.rows import kind
 from hush.learn.sgd import defaults
 from hush.learn.sgd.checkpoint import Checkpoint
+from hush.learn.sgd.data import described, leaves
 from hush.learn.sgd.program import Program, State
 from hush.learn.sgd.progress import progress
 from hush.learn.sgd.trained import Trained
 from hush.learn.sgd.training import Training
 from hush.noise import SECURE, Source
+from hush.noise.source import sourced
 
 Loss = Callable[[Any, Any], Any]
+_FINISHED = (
+    "checkpoint {} holds a finished run: its result is returned, nothing is trained "
+    "and the data are not looked at. Name another file to train again."
+)
 
 
 def _example(data: Any) -> tuple[Any, int]:
     """Return the shapes and types of one row, and the number of rows; no values."""
-    leaves = jax.tree.leaves(data)
-    shapes = [np.shape(leaf) for leaf in leaves]
-    if not leaves or any(not shape for shape in shapes):
-        raise InvalidArgument(
-            "data must be arrays (or a tuple, list or dict of them) with one row per "
-            "person; got none, or a number."
-        )
-    counts = {shape[0] for shape in shapes}
-    if len(counts) != 1:
-        raise InvalidArgument(
-            "data must have the same number of rows in every array; these differ."
-        )
+    found = described(data)
 
     def one(leaf: Any) -> Any:
-        kind = jnp.result_type(leaf)
-        return jax.ShapeDtypeStruct(np.shape(leaf)[1:], kind)
+        return jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype)
 
-    return jax.tree.map(one, data), counts.pop()
+    return jax.tree.map(one, found), jax.tree.leaves(found)[0].shape[0]
 
 
 def _floats(params: Any) -> Any:
-    found = jax.tree.map(jnp.asarray, params)
-    leaves = jax.tree.leaves(found)
-    if not leaves or not all(jnp.issubdtype(x.dtype, jnp.floating) for x in leaves):
+    try:
+        found = jax.tree.map(jnp.asarray, params)
+    except (TypeError, ValueError):  # they may be the data, by mistake: quote nothing
+        found = None
+    given = jax.tree.leaves(found)
+    if not given or not all(jnp.issubdtype(x.dtype, jnp.floating) for x in given):
         raise InvalidArgument(
             "params must be arrays of floats (or a tuple, list or dict of them); close "
             "over whatever is not trained."
@@ -57,6 +57,14 @@ def _floats(params: Any) -> Any:
     return found
 
 
+def _check_optimizer(given: Any) -> None:
+    if given is not None and not (hasattr(given, "init") and hasattr(given, "update")):
+        raise InvalidArgument(
+            f"optimizer must be one of Optax, as optax.adam(1e-3); got {kind(given)}."
+        )
+
+
+@called.answering(called.TRAIN)
 def plan(
     loss: Loss,
     params: Any,
@@ -84,8 +92,15 @@ def plan(
     given = _floats(params)
     if (std is None) == (epsilon is None):
         raise InvalidArgument("give either std, the noise in clips, or epsilon.")
+    if std is None:
+        checks.real("epsilon", epsilon, above=0)
+    if delta is not None:
+        checks.real("delta", delta, above=0, below=1)
     batch = defaults.batch(records) if batch is None else batch
+    checks.whole("batch", batch, at_least=1, at_most=records)
     steps = defaults.steps(records, batch) if steps is None else steps
+    checks.whole("steps", steps, at_least=1)
+    _check_optimizer(optimizer)
     program = Program(loss, given, optimizer or optax.identity(), example, devices)
     public: dict[str, Any] = {
         "clip": clip,
@@ -119,7 +134,7 @@ class Session:
 
     def run(self, plan: Training, data: Any, source: Source) -> dict[str, Any]:
         """Return the final parameters and their mean as flat vectors."""
-        rows = [np.asarray(leaf) for leaf in jax.tree.leaves(data)]
+        rows = leaves(data)
         state = self.program.start()
         if self.checkpoint is not None:
             state = self.checkpoint.load(state)
@@ -144,11 +159,23 @@ class Session:
         return state
 
 
+def _done(saved: Checkpoint, program: Program, source: Source) -> int:
+    """Return how many steps a checkpoint holds, if `source` may add to them."""
+    done = int(saved.load(program.start()).step)
+    if done and source.seeded:
+        raise InvalidArgument(
+            f"source={source!r} cannot resume a checkpoint: it would repeat the noise "
+            "of the first steps for other batches."
+        )
+    return done
+
+
 def _flat(tree: Any) -> Any:
     leaves = [np.asarray(leaf, np.float32).ravel() for leaf in jax.tree.leaves(tree)]
     return np.concatenate(leaves)
 
 
+@called.answering(called.TRAIN)
 def train(
     loss: Loss,
     params: Any,
@@ -166,6 +193,7 @@ def train(
     ledger: Any = None,
     key: str | None = None,
     version: str = "",
+    unit: str = "row",
     checkpoint: str | os.PathLike[str] | None = None,
     source: Source = SECURE,
     progress: bool = False,
@@ -175,14 +203,21 @@ def train(
 
     `loss(params, example)` is the loss of one row of `data`, a tree of arrays whose
     first axis is the person. `std` is the noise on a sum of gradients, in units of
-    `clip`; or give `epsilon` and `delta`, and the least noise is found. What is left
+    `clip`; or give `epsilon` and `delta`, and the least noise is found. A `delta` that
+    is left out is 1e-5, or a tenth of one over the rows if that is less. What is left
     out (`batch`, `steps`, `optimizer`) is chosen from public numbers. The number of
     rows is public unless you state a public bound, `records`, in its place.
 
-    A `ledger` is charged for the whole run before a row is read. With a `checkpoint`
+    A `ledger` is charged for the whole run before a row is read. What is protected is
+    one row: `unit` says so in the charge, and an account that counts people refuses it.
+    Pass unit="person" where no two rows are of one person. With a `checkpoint`
     the run is saved on the way and resumes there, under the same charge: at most one
-    noisy sum of each step is ever seen. Rows with a NaN or infinite gradient count as
-    absent. Nothing about the data is shown on the way, not even the training loss.
+    noisy sum of each step is ever seen. A finished one gives its result again, with a
+    warning and without a look at the data. `version` names the data: neither `key` nor
+    `checkpoint` serves those of another version.
+
+    Rows with a NaN or infinite gradient count as absent. Nothing about the data is
+    shown on the way, not even the training loss.
 
     Guarantee: `result.curve`, for one row added or removed (Poisson batches) or
     replaced (fixed-size batches); clipping, float rounding and lattice noise included.
@@ -197,6 +232,7 @@ def train(
 
     Reference: [ACGMMTZ16]; N11.A7; docs/proofs/sgd.md.
     """
+    sourced(source)
     program, run = plan(
         loss, params, data, std=std, clip=clip, batch=batch, steps=steps,
         sampling=sampling, epsilon=epsilon, delta=delta, records=records,
@@ -204,36 +240,29 @@ def train(
     )  # fmt: skip
     saved = None
     if checkpoint is not None:
-        saved = Checkpoint.open(checkpoint, repr(run), program.start())
-        if source.seeded and int(saved.load(program.start()).step):
-            raise InvalidArgument(
-                f"source={source!r} cannot resume a checkpoint: it would repeat the "
-                "noise of the first steps for other batches."
-            )
+        saved = Checkpoint.open(checkpoint, repr(run), program.start(), version)
     shown_at = defaults.delta(run.records) if delta is None else delta
     session = Session(program, saved, max(1, run.steps // 20), shown_at, progress)
     with nullcontext() if saved is None else saved.alone():
-        if ledger is None:
-            release, values = None, run.run((session, data), source=source)
-        else:
-            notes = {} if saved is None else {"checkpoint": saved.name}
-            name = f"sgd {saved.name}" if key is None and saved is not None else key
-            at = shown_at if epsilon is not None else delta
-            release = ledger.release(
-                run,
-                None,
-                (session, data),
-                name,
-                source,
-                delta=at,
-                version=version,
-                notes=notes,
-            )
-            values = release.values
+        done = 0 if saved is None else _done(saved, program, source)
+        if done == run.steps:
+            warnings.warn(_FINISHED.format(checkpoint), stacklevel=3)
+        release, values = released(
+            run,
+            (session, data),
+            source,
+            ledger=ledger,
+            key=f"sgd {saved.name}" if key is None and saved is not None else key,
+            version=version,
+            unit=unit,
+            delta=shown_at if epsilon is not None else delta,
+            notes={} if saved is None else {"checkpoint": saved.name},
+        )
     return Trained(
         params=program.shaped(np.asarray(values["params"]), program.params),
         average=program.shaped(np.asarray(values["average"]), program.params),
         training=run,
         seeded=bool(source.seeded),
         release=release,
+        resumed_from=done,
     )

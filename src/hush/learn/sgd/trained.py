@@ -14,6 +14,8 @@ class Trained:
 
     `average` is the mean of the iterates, the later the heavier: usually the better
     model, and free. `release` and its receipt are there when a ledger paid.
+    `resumed_from` is how many steps a checkpoint held already: all of them where it was
+    finished, and then nothing was trained and the data were not looked at.
     """
 
     params: Any
@@ -21,6 +23,7 @@ class Trained:
     training: Training
     seeded: bool
     release: Any = None
+    resumed_from: int = 0
 
     @property
     def curve(self) -> Curve:
@@ -43,4 +46,5 @@ class Trained:
         return None if self.release is None else self.release.receipt
 
     def __repr__(self) -> str:
-        return f"Trained({self.training!r})"
+        resumed = f", resumed_from={self.resumed_from}" if self.resumed_from else ""
+        return f"Trained({self.training!r}{resumed})"

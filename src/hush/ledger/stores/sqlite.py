@@ -158,6 +158,11 @@ class SQLite(Store):
             self._connection.close()
             self._connection = None
         name = getattr(problem, "sqlite_errorname", type(problem).__name__)
+        if name == "SQLITE_NOTADB":
+            return LedgerError(
+                f"{str(self.path)!r} is not a ledger. Name the file of one, or a new "
+                "file."
+            )
         return LedgerError(
             f"the ledger file could not be written or read ({name}); nothing was "
             "released. Check the disk and try again with the same key."

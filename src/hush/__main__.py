@@ -1,0 +1,5 @@
+"""`python -m hush`: the command line."""
+
+from hush.cli import main
+
+main()

@@ -1,0 +1,84 @@
+"""How many digits of a released number are worth showing: what its noise leaves."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any, final
+
+_KNOWN = 15  # digits that a float has
+_WHOLE = 5.0  # the half-width above which a count is shown without decimals
+_PLAIN = 6  # significant digits where there is no interval
+_CONTEXT = Context(prec=400)  # the largest float has 309 digits
+
+
+@final
+@dataclass(frozen=True)
+class Digits:
+    """Decimals that all numbers of a column share."""
+
+    decimals: int
+
+    @classmethod
+    def within(
+        cls, halves: Iterable[float], largest: float, *, count: bool = False
+    ) -> "Digits":
+        """Return two significant digits of the smallest half-width.
+
+        Example:
+            >>> Digits.within([0.52, 2.2], 22.6).text(9.88642)
+            '9.89'
+            >>> Digits.within([7.5], 850.0, count=True).text(854.021)
+            '854'
+        """
+        known = [each for each in halves if 0 < each < math.inf]
+        if not known:
+            return cls.plain(largest)
+        half = min(known)
+        if count and half > _WHOLE:
+            return cls(0)
+        return cls(_fitting(1 - _power(half), largest))
+
+    @classmethod
+    def plain(cls, largest: float) -> "Digits":
+        """Return six significant digits of the largest number."""
+        return cls(_fitting(_PLAIN - 1 - _power(largest), largest))
+
+    def text(self, value: float) -> str:
+        """Return a number rounded to the nearest."""
+        return self._text(value, ROUND_HALF_EVEN)
+
+    def interval(self, low: float, high: float) -> str:
+        """Return ends that are rounded outwards: what they held, they hold.
+
+        Example:
+            >>> Digits(0).interval(11475.02, 12105.3)
+            '11,475 to 12,106'
+        """
+        return f"{self._text(low, ROUND_FLOOR)} to {self._text(high, ROUND_CEILING)}"
+
+    def _text(self, value: float, rounding: str) -> str:
+        grain = Decimal(1).scaleb(-self.decimals)
+        exact = Decimal(repr(value))
+        found = exact.quantize(grain, rounding=rounding, context=_CONTEXT)
+        return f"{found if found else abs(found):,f}"  # no minus before a zero
+
+
+def _power(number: float) -> int:
+    return math.floor(math.log10(number)) if number > 0 else 0
+
+
+def _fitting(decimals: int, largest: float) -> int:
+    """Return decimals of which none is beyond what a float knows."""
+    return max(0, min(decimals, _KNOWN - 1 - _power(largest)))
+
+
+def numbers(values: Sequence[Any]) -> list[float]:
+    """Return the finite floats among values, of lists too."""
+    found: list[float] = []
+    for each in values:
+        if isinstance(each, list):
+            found += numbers(each)
+        elif isinstance(each, float) and math.isfinite(each):
+            found.append(each)
+    return found

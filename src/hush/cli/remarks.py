@@ -1,0 +1,76 @@
+"""What is to be known beside an answer: who is protected, what is cut off, the cost.
+
+Remarks go to standard error, and `--quiet` drops them.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hush.cli.config import Config
+
+HARDLY = 10.0  # above it, e^ε is over 20,000: no promise to speak of
+_RELATIONS = {
+    "add-remove": "one person more or less",
+    "replace-one": "one person exchanged for another",
+}
+
+
+def _named(answer: Any, *kinds: type) -> list[str]:
+    """Return the aggregates of an answer that are of some kinds."""
+    whole = getattr(answer, "answer", answer)  # before HAVING, ORDER BY and LIMIT
+    return [n for n, each in whole.query.aggregates.items() if isinstance(each, kinds)]
+
+
+def counts(answer: Any) -> set[str]:
+    """Return the names of the columns that count rows."""
+    from hush.tables.aggregate import Count
+    from hush.tables.tally import Histogram
+
+    return set(_named(answer, Count, Histogram))
+
+
+def protection(about: "Config", answer: Any, epsilon: float) -> list[str]:
+    """Return who is protected, and what that costs the answer."""
+    receipt = answer.receipt
+    relation = f"{receipt.neighbors} ({_RELATIONS[receipt.neighbors]})"
+    if about.person is None:
+        return [f"Protected: one row, {relation}.", *weak(epsilon)]
+    most = "1 row" if about.rows == 1 else f"{about.rows} rows"
+    who = f"Protected: one {receipt.unit} with at most {most}, {relation}."
+    return [who, *_short(about, answer, most), *weak(epsilon)]
+
+
+def _short(about: "Config", answer: Any, most: str) -> list[str]:
+    """Return by what counts and sums fall short; an interval does not cover it."""
+    from hush.tables.aggregate import Count, Sum
+    from hush.tables.tally import Histogram
+
+    names = _named(answer, Count, Histogram, Sum)
+    if not names:
+        return []
+    return [
+        f"A person with more than {most} counted as {about.rows}: if there are such "
+        f"people, {', '.join(names)} fell short. Set rows in {about.path.name}."
+    ]
+
+
+def weak(epsilon: float | None) -> list[str]:
+    """Return what is to be said of an ε that is too large to protect.
+
+    Example:
+        >>> weak(12)
+        ['At epsilon 12 one person hardly has any protection.']
+        >>> weak(1)
+        []
+    """
+    if epsilon is None or not epsilon > HARDLY:
+        return []
+    return [f"At epsilon {epsilon:g} one person hardly has any protection."]
+
+
+def paid(receipt: Any, before: float) -> str:
+    """Return what was paid; `before` counts the entries that stood already."""
+    if receipt.sequence < before:
+        where = f"entry {receipt.sequence} ({receipt.hash[:12]}…)"
+        return f"Stored answer of {where}; nothing was paid now."
+    return f"Paid: {receipt}"

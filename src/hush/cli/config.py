@@ -149,7 +149,7 @@ class Config:
             unit=person,
             ledger=ledger,
             neighbors=self.neighbors,
-            rows=self.rows,
+            rows=self.rows if person is not None else None,
             name=self.name,
             types=self.declared,
         )
@@ -163,7 +163,7 @@ class Config:
             unit=self.person,
             budget=self.budget,
             neighbors=self.neighbors,
-            rows=self.rows,
+            rows=self.rows if self.person is not None else None,
             name=self.name,
         )
 

@@ -12,9 +12,9 @@ from hush.ledger import Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded
 from hush.tables.answer import Answer
-from hush.tables.distinct import counting_people
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
+from hush.tables.heads import counting_people
 from hush.tables.keys import fitting
 from hush.tables.presented import Presented
 from hush.tables.query import Query

@@ -113,6 +113,16 @@ def test_a_failed_draw_says_whose_it_was():
         assert str(ledger.history()[-1]).endswith("failure of entry 2")
 
 
+def test_a_source_of_another_library_is_refused_before_a_charge():
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=1))
+    for other in (7, None, "secure"):
+        with pytest.raises(
+            InvalidArgument, match=r"source must be hush\.noise\.SECURE"
+        ):
+            ledger.release(Laplace(scale=9.0), count(), [1], source=other)
+    assert ledger.remaining().epsilon == 1
+
+
 def test_a_charge_that_is_dear_in_its_notion_names_the_other():
     ledger = Ledger.open("memory://", budget=Budget(mu=0.1))
     with pytest.raises(BudgetExceeded, match="a budget of epsilon and delta holds"):

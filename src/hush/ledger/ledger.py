@@ -20,7 +20,7 @@ from hush.ledger.receipt import Receipt, paid, paid_text
 from hush.ledger.release import Release
 from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
-from hush.noise.source import SECURE, Source
+from hush.noise.source import SECURE, Source, sourced
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
@@ -235,7 +235,7 @@ class Ledger:
         Guarantee: data is read after the charge is durable, never if it does not fit.
         A draw that raises says nothing but `DrawFailed`, and its charge stands.
         """
-        if source.seeded and not self._opened.rehearsal:
+        if sourced(source).seeded and not self._opened.rehearsal:
             raise InsecureSource(
                 f"source={source!r} repeats its noise, and this ledger is for real "
                 "data. Leave source out, or rehearse in a ledger opened with "

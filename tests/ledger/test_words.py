@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hush.errors import BudgetExceeded, HushError
+from hush.errors import BudgetExceeded, HushError, InvalidArgument
 from hush.ledger import Budget, Ledger
 from hush.ledger.account import amounts_text, cost_text, left_text
 from hush.mechanisms import Laplace, count

@@ -15,6 +15,7 @@ from hush.errors import InvalidArgument
 from hush.tables import known
 from hush.tables.bounding import Grid
 from hush.tables.part import Floats, Limit, Needs, Part
+from hush.tables.quotient import Noise, quotient
 from hush.tables.reading import Term
 from hush.tables.statistic import Form, Statistic, rows_of
 
@@ -172,15 +173,19 @@ class Mean(Aggregate):
         return (total, 1.0), (number, 0.5)
 
     def answer(self, limit: Limit, released: Released) -> Estimate:
-        """Return the ratio; its interval holds for all totals and counts in theirs.
+        """Return the ratio, and the ratios that the noise on both does not contradict.
 
-        Where the count may be zero the interval is all of the bounds.
+        Where the count is not above zero the interval is all of the bounds.
         """
         total, number = self._parts(limit)
         grid = Grid.of(self.bounds)
         lower, upper = self.bounds
         middle = float(grid.middle * grid.step)
-        found = ratio(released[total], released[number], float(grid.half))
+        pairs = (
+            (released.values[part], Noise.of(part, released.mechanisms[part]))
+            for part in (total, number)
+        )
+        found = quotient(*pairs, float(grid.half), released.level)
         ends = (np.clip(middle + each, lower, upper) for each in found)
         return Estimate(*ends)
 

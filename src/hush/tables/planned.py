@@ -57,11 +57,12 @@ class Planned:
         """
         query = self.query
         pairs = zip(query.parts, self.noised, strict=True)
-        guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in pairs}
+        noised = dict(pairs)
+        guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in noised.items()}
         found = {}
         for name, aggregate in query.aggregates.items():
             bars = shared_bars(query, self.noised, name, self.level)
-            released = Released(guesses, bars, self.level)
+            released = Released(guesses, bars, self.level, noised)
             width = half_width(aggregate.answer(query.limit, released))
             if not math.isnan(width):
                 found[name] = width

@@ -48,14 +48,14 @@ def opened() -> hush.tables.Dataset:
 )
 def test_an_aggregate_without_bounds_says_why_and_how(make):
     with pytest.raises(InvalidArgument, match="public") as refused:
-        make("fare")
+        opened().agg(x=make("fare"))
     assert "bounds=(0, 80)" in str(refused.value)
     assert 'bounds="private"' in str(refused.value)
 
 
 def test_two_expressions_without_bounds_are_shown_two_pairs():
     with pytest.raises(InvalidArgument, match=r"bounds=\(\(0, 80\), \(0, 80\)\)"):
-        hush.correlation("fare", "tip")
+        opened().agg(x=hush.correlation("fare", "who"))
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def statement(
         column(found.table, name)  # refuses it, before a bound is asked for
     for text in sql_aggregate.bare(root.expressions):
         expression.number(found.table, text)  # no bounds would help a text or a date
-        if expression.typed(found.table, text).kind is expression.Kind.TRUTH:
+        if expression.is_truth(found.table, text):
             given = {text: known.TRUTH, **given}
     outputs = _outputs(root, groups, given, keys)
     if groups:

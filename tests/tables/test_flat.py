@@ -129,6 +129,8 @@ def test_an_interval_as_wide_as_its_bounds_is_remarked_upon():
     data = hush.open(ROWS, unit="who", rows=1, budget=hush.Budget(epsilon=1e6))
     asked = data.agg(fare=hush.mean("fare", bounds=(0, 40)))
     remark = "an interval as wide as its bounds says nothing"
+    assert remark in repr(asked.plan(epsilon=0.01))
+    assert remark not in repr(asked.plan(epsilon=1e3))
     assert remark in str(asked.release(epsilon=0.01))
     assert remark not in str(asked.release(epsilon=1e3))
     middle = data.agg(m=hush.median("fare", bounds=(0, 40)))

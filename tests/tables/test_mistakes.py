@@ -238,8 +238,9 @@ def test_columns_are_public():
 def test_what_is_printed_says_what_intervals_leave_out():
     asked = wards().group_by("ward", keys=["North"]).agg(n=hush.count())
     shown = str(asked.release(epsilon=1))
-    assert shown.endswith(
-        "(95% intervals, each by itself, of the noise; not of what bounds and rows= cut)"
+    assert shown.splitlines()[-1] == (
+        "(95% intervals, each by itself, of the noise; "
+        "not of what bounds and rows= cut)"
     )
     budget = hush.Budget(epsilon=1, delta=1e-6)
     data = hush.open(WARDS, unit="who", rows=1, budget=budget)

@@ -23,7 +23,7 @@ _NOISE = (
     "(95% intervals, each by itself, of the noise; not of what bounds and rows= cut)"
 )
 _SEVERAL = "(several quantiles have no interval; hush.quantile has)"
-_WIDE = (
+WIDE = (
     "(an interval as wide as its bounds says nothing: more epsilon, or coarser groups)"
 )
 
@@ -172,7 +172,7 @@ class Shown(called.Helpful, ABC):
             said.append(_NOISE)
         if self.quantiles:
             said.append(_SEVERAL)
-        return [*said, _WIDE] if self.says_nothing(columns) else said
+        return [*said, WIDE] if self.says_nothing(columns) else said
 
     def _protected(self) -> str:
         receipt = self.receipt

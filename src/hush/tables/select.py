@@ -70,6 +70,10 @@ class Statement:
             )
         return self._shown(self.query.answer(stored))
 
+    def stored(self, key: str) -> Answer | Presented:
+        """Return the answer that was released under a key; see `Query.stored`."""
+        return self.answer(self.query.dataset.ledger.stored(key))
+
     def _shown(self, answer: Answer) -> Answer | Presented:
         return answer if self.view is None else Presented(answer, self.view)
 

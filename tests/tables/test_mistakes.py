@@ -222,6 +222,18 @@ def test_keys_of_several_columns_are_crossed_or_tuples_never_lists():
         (lambda d: d.group_by("month(day)", keys=[1]), r"\.select\(part='month"),
         (lambda d: d.where('ward = "North"'), "single ones: 'North'"),
         (lambda d: d.where("wards = 'North'"), "did you mean 'ward'"),
+        (lambda d: d.where("ward = Surgery"), "in single quotes: 'Surgery'"),
+        (
+            lambda d: d.per_person(s="MAX(smoker)"),
+            r"MAX\(CASE WHEN smoker = 'yes' THEN 1 ELSE 0 END\)",
+        ),
+        (
+            lambda d: d.prepare(
+                "SELECT BIN(who, 0, 9, 3) AS ward, COUNT(*) AS n FROM data GROUP BY 1",
+                keys={"ward": [0, 3, 6]},
+            ),
+            "another name, as in AS ward_group",
+        ),
         (lambda d: d.where("ward > 60"), r"types=\{'ward': 'number'\}"),
         (lambda d: d.agg(n=hush.count("ward")), "count takes no column; got 'ward'"),
     ],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sqlglot import expressions as sql
 
-from hush.errors import Unsupported
+from hush.errors import InvalidArgument, Unsupported
 from hush.tables import expression, known, sql_aggregate, sql_rows
 from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
@@ -109,6 +109,8 @@ def statement(
     derived = {
         name: words(node) for name, node in groups.items() if not _same(name, node)
     }
+    for name in derived:
+        _free(name, found)
     if derived:
         found = found.select(**derived)
     for name in _names(root.expressions) - {*groups, *found.table.columns}:
@@ -124,6 +126,14 @@ def statement(
     else:
         asked = found.agg(**outputs)
     return Statement(asked, _view(root, found, groups, outputs, scope))
+
+
+def _free(name: str, data: "Dataset") -> None:
+    if name in data.columns and name != data.unit:  # whose refusal says more
+        raise InvalidArgument(
+            f"there is a column {name!r} already. Give the expression another name, as "
+            f"in AS {name}_group."
+        )
 
 
 def _same(name: str, node: sql.Expression) -> bool:

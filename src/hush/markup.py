@@ -37,6 +37,16 @@ def grid(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> s
     )
 
 
+def remarks(texts: Iterable[str]) -> str:
+    """Return remarks below a table, one per line.
+
+    Example:
+        >>> remarks(["(a < b)", "(c)"])
+        '<p>(a &lt; b)</p><p>(c)</p>'
+    """
+    return "".join(f"<p>{escape(each)}</p>" for each in texts)
+
+
 def aligned(columns: Mapping[str, Sequence[str]]) -> str:
     """Return texts in columns, aligned on the right; of many rows some.
 

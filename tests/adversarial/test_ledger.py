@@ -67,7 +67,9 @@ def test_one_account_never_adds_up_two_relations(tmp_path):
     noise = Laplace(scale=10.0)
     with Ledger.open(url, budget=Budget(epsilon=1)) as ledger:
         ledger.release(noise, count(), DATA)
-        with pytest.raises(InvalidArgument, match="replace-one"):
+        with pytest.raises(
+            InvalidArgument, match="relation of its first charge for good"
+        ):
             ledger.release(noise, exchange(5), DATA)
         ledger.grant(Budget(epsilon=1), analyst="ana")
         with pytest.raises(InvalidArgument, match="replace-one"):  # another handle

@@ -53,6 +53,8 @@ def told(folder, rows):
         done = shop.run(*command)
         # Remarks name the entry of the ledger by its hash: that of a random key.
         said = re.sub(r"[0-9a-f]{12}…", "#", done.stderr)
+        # This one is a function of the released, noised intervals.
+        said = re.sub(r"An interval as wide as its bounds.*\n", "", said)
         found.append((command, done.exit_code, said))
         assert done.exit_code in (0, 1, 3)
     left = [shop.json("budget", *c)["accounts"] for c in ((), ("-c", "csv.toml"))]

@@ -116,6 +116,19 @@ def test_a_plan_says_what_the_query_then_has(shop):
     assert (row["n_high"] - row["n_low"]) / 2 == pytest.approx(planned)
 
 
+def test_a_plan_says_what_it_supposes(shop):
+    said = shop.run("plan", COUNT, "-e", 0.5).stderr
+    assert "values that fill one half of their bounds" in said
+
+
+@pytest.mark.parametrize("command", ["plan", "query"])
+def test_an_interval_as_wide_as_its_bounds_is_remarked_upon(shop, command):
+    text = "SELECT AVG(CLAMP(fare, 0, 60)) AS fare FROM trips"
+    remark = "An interval as wide as its bounds says nothing"
+    assert remark in shop.run(command, text, "-e", 1e-4).stderr
+    assert remark not in shop.run(command, text, "-e", 0.9).stderr
+
+
 def test_a_plan_finds_the_epsilon_for_an_error(shop):
     found = shop.json("plan", COUNT, "--within", 20)
     assert found["error"]["n"] <= 20

@@ -273,3 +273,59 @@ def test_spending_so_far_can_be_asked():
     for wrong in (-1, 41, 1.5):
         with pytest.raises(InvalidArgument, match="steps must be"):
             run.curve(steps=wrong)
+
+
+def _texts():
+    """Return rows with a column of texts, each with what its refusal names."""
+    words = np.where(Y == 1, "yes", "no")
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    both = {"age": X[:, 0], "smoker": words.tolist()}
+    frame = pandas.DataFrame(both)
+    return {
+        "pandas": (frame.astype({"smoker": "str"}), "'smoker'"),
+        "pandas, nullable": (frame.astype({"smoker": "string"}), "'smoker'"),
+        "polars": (polars.DataFrame(both), "'smoker'"),
+        "numpy": (np.column_stack([words, words]), "array of texts"),
+        "numpy, bytes": (np.column_stack([words, words]).astype("S"), "array of texts"),
+    }
+
+
+@every
+def test_columns_of_texts_are_refused_before_the_charge(name):
+    for rows, told in _texts().values():
+        ledger = Ledger.open("memory://", budget=Budget(epsilon=9))
+        with pytest.raises(InvalidArgument, match=told) as refused:
+            clone(MODELS[name]).fit(rows, Y, ledger=ledger)
+        assert "== 'yes').astype(float)" in str(refused.value)
+        assert ledger.remaining().epsilon == 9
+
+
+def test_objects_and_lists_say_nothing_of_their_values():
+    model = MODELS["logistic"]
+    rows = X.astype(object)
+    rows[3, 1] = "yes"
+    clone(model).fit(rows, Y)
+    clone(model).fit(rows.tolist(), Y)
+    frame = pytest.importorskip("pandas").DataFrame(rows)
+    clone(model).fit(frame, Y)
+
+
+@pytest.mark.parametrize("name", ["logistic", "bayes", "forest", "linear", "select"])
+def test_targets_of_texts_are_refused_before_the_charge(name):
+    words = np.where(Y == 1, "1", "0")
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    given = (pandas.Series(words, dtype="str"), polars.Series(words.tolist()), words)
+    for y in given:
+        ledger = Ledger.open("memory://", budget=Budget(epsilon=9))
+        with pytest.raises(InvalidArgument, match="y is an array of texts"):
+            clone(MODELS[name]).fit(X, y, ledger=ledger)
+        assert ledger.remaining().epsilon == 9
+
+
+def test_numbers_for_classes_of_texts_are_to_become_texts():
+    model = LogisticRegression(**BOX, classes=("0", "1"))
+    polars = pytest.importorskip("polars")
+    for y in (Y, polars.Series(Y.tolist())):
+        with pytest.raises(InvalidArgument, match=r"y\.astype\(str\)"):
+            clone(model).fit(X, y)
+    clone(model).fit(X, Y.astype(str))

@@ -24,7 +24,7 @@ class Cells(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag, attrs):
-        assert tag in {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+        assert tag in {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
         self.open.append(tag)
         self.rows += tag == "tr"
 

@@ -74,7 +74,7 @@ def test_one_histogram_is_printed_in_rows_and_several_in_one():
     alone = grouped().agg(shape=shape()).release(epsilon=1e3)
     lines = str(alone).splitlines()
     assert lines[0].split() == ["day", "shape_cell", "shape", "shape_low", "shape_high"]
-    assert len(lines) == 1 + 4 + 1
+    assert len(lines) == 1 + 4 + 2
     assert max(map(len, lines)) < 80
     assert "<td>10 to 40</td>" in alone._repr_html_()
     both = grouped().agg(shape=shape(), n=hush.count()).release(epsilon=1e3)
@@ -129,6 +129,8 @@ def test_an_interval_as_wide_as_its_bounds_is_remarked_upon():
     data = hush.open(ROWS, unit="who", rows=1, budget=hush.Budget(epsilon=1e6))
     asked = data.agg(fare=hush.mean("fare", bounds=(0, 40)))
     remark = "an interval as wide as its bounds says nothing"
+    assert remark in repr(asked.plan(epsilon=0.01))
+    assert remark not in repr(asked.plan(epsilon=1e3))
     assert remark in str(asked.release(epsilon=0.01))
     assert remark not in str(asked.release(epsilon=1e3))
     middle = data.agg(m=hush.median("fare", bounds=(0, 40)))

@@ -74,7 +74,7 @@ def test_bounds_that_are_given_win_and_others_are_still_asked_for():
     query = data.prepare("SELECT AVG(paid) AS p FROM t", bounds=given).query
     assert query.aggregates["p"].bounds == (0, 3)
     with pytest.raises(InvalidArgument, match=r"\(0, 1\) for true and false"):
-        hush.mean("mark")
+        data.agg(x=hush.mean("mark"))
     with pytest.raises(Unsupported, match="CLAMP"):
         data.prepare("SELECT AVG(CASE WHEN paid THEN mark ELSE 0 END) FROM t")
     with pytest.raises(Unsupported, match="number is needed"):
@@ -86,3 +86,24 @@ def test_people_add_up_what_has_bounds_of_its_own():
     people = data.per_person(n="SUM(CASE WHEN mark > 1 THEN 1 ELSE 0 END)")
     answer = people.agg(n=hush.sum("n", bounds=(0, 5))).release(epsilon=1e8)
     assert answer["n"][0] == pytest.approx(3, abs=1e-2)
+
+
+def test_a_column_of_truth_values_has_bounds_by_its_type():
+    data = opened(pyarrow.table(ROWS))
+    asked = data.agg(
+        a=hush.mean("paid"),
+        b=hush.sum('"paid"'),
+        c=hush.variance("paid"),
+        d=hush.covariance("paid", "mark > 2"),
+    )
+    told = data.agg(
+        a=hush.mean("paid", bounds=(0, 1)),
+        b=hush.sum('"paid"', bounds=(0, 1)),
+        c=hush.variance("paid", bounds=(0, 1)),
+        d=hush.covariance("paid", "mark > 2", bounds=((0, 1), (0, 1))),
+    )
+    assert dict(asked.aggregates) == dict(told.aggregates)
+    with pytest.raises(InvalidArgument, match="'mark' must have bounds"):
+        data.agg(a=hush.mean("mark"))
+    with pytest.raises(InvalidArgument, match="'mark' and 'paid' must have bounds"):
+        data.agg(a=hush.covariance("mark", "paid"))

@@ -48,14 +48,14 @@ def opened() -> hush.tables.Dataset:
 )
 def test_an_aggregate_without_bounds_says_why_and_how(make):
     with pytest.raises(InvalidArgument, match="public") as refused:
-        make("fare")
+        opened().agg(x=make("fare"))
     assert "bounds=(0, 80)" in str(refused.value)
     assert 'bounds="private"' in str(refused.value)
 
 
 def test_two_expressions_without_bounds_are_shown_two_pairs():
     with pytest.raises(InvalidArgument, match=r"bounds=\(\(0, 80\), \(0, 80\)\)"):
-        hush.correlation("fare", "tip")
+        opened().agg(x=hush.correlation("fare", "who"))
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,18 @@ def test_keys_of_several_columns_are_crossed_or_tuples_never_lists():
         (lambda d: d.group_by("month(day)", keys=[1]), r"\.select\(part='month"),
         (lambda d: d.where('ward = "North"'), "single ones: 'North'"),
         (lambda d: d.where("wards = 'North'"), "did you mean 'ward'"),
+        (lambda d: d.where("ward = Surgery"), "in single quotes: 'Surgery'"),
+        (
+            lambda d: d.per_person(s="MAX(smoker)"),
+            r"MAX\(CASE WHEN smoker = 'yes' THEN 1 ELSE 0 END\)",
+        ),
+        (
+            lambda d: d.prepare(
+                "SELECT BIN(who, 0, 9, 3) AS ward, COUNT(*) AS n FROM data GROUP BY 1",
+                keys={"ward": [0, 3, 6]},
+            ),
+            "another name, as in AS ward_group",
+        ),
         (lambda d: d.where("ward > 60"), r"types=\{'ward': 'number'\}"),
         (lambda d: d.agg(n=hush.count("ward")), "count takes no column; got 'ward'"),
     ],
@@ -238,13 +250,51 @@ def test_columns_are_public():
 def test_what_is_printed_says_what_intervals_leave_out():
     asked = wards().group_by("ward", keys=["North"]).agg(n=hush.count())
     shown = str(asked.release(epsilon=1))
-    assert shown.endswith(
-        "(95% intervals of the noise; what bounds and rows= cut off is not in)"
+    assert shown.splitlines()[-1] == (
+        "(95% intervals, each by itself, of the noise; "
+        "not of what bounds and rows= cut)"
     )
     budget = hush.Budget(epsilon=1, delta=1e-6)
     data = hush.open(WARDS, unit="who", rows=1, budget=budget)
     named = data.group_by("ward", keys="private").agg(n=hush.count())
     assert "A private key needs enough people" in str(named.release(0.1, 1e-9))
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        (
+            {"unit": "who", "rows": 10},
+            "(one who with at most 10 rows is protected, add-remove)",
+        ),
+        (
+            {"unit": "who", "rows": 1, "neighbors": "replace-one"},
+            "(one who with at most 1 row is protected, replace-one)",
+        ),
+        (
+            {},
+            "(one row is protected, add-remove: every row is taken for another person)",
+        ),
+    ],
+)
+def test_what_is_printed_says_who_is_protected(how, told):
+    data = hush.open(TRIPS, budget=hush.Budget(epsilon=1), **how)
+    answer = data.agg(n=hush.count()).release(epsilon=0.5)
+    assert told in str(answer).splitlines()
+    assert told in answer._repr_html_()
+    view = data.sql("SELECT COUNT(*) AS n FROM data LIMIT 1", epsilon=0.5)
+    assert told in str(view)
+
+
+def test_several_quantiles_are_printed_by_level_and_say_that_they_have_no_ends():
+    asked = opened().agg(fare=hush.quantiles("fare", [0.25, 0.5], bounds=(0, 40)))
+    answer = asked.release(epsilon=0.5)
+    lines = str(answer).splitlines()
+    assert lines[0].split() == ["quantile", "fare"]
+    assert lines[1].split()[0] == "0.25"
+    assert "(several quantiles have no interval; hush.quantile has)" in lines
+    assert "<th>quantile</th>" in answer._repr_html_()
+    assert "fare_cell" in answer.cells("fare")  # the columns keep their names
 
 
 def test_a_million_is_written_out():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument, KeyConflict, Unsupported
 
 ROWS = {"who": range(300), "x": [1.0, 2, 3] * 100, "t": ["a", "b", "c"] * 100}
 EVERYTHING = {
@@ -101,3 +101,36 @@ def test_bounds_that_were_found_must_be_written_to_read_the_answer():
         asked.answer(answer.to_json())
     known = data.prepare("SELECT AVG(x) AS m FROM data", bounds=answer.bounds)
     assert known.answer(answer.to_json())["m"].tolist() == answer["m"].tolist()
+
+
+def test_what_a_key_released_is_read_from_the_ledger_alone(tmp_path):
+    path, ledger = tmp_path / "t.csv", f"sqlite:///{tmp_path}/b.db"
+    path.write_text("who,x\n1,2\n2,3\n")
+
+    def asked():
+        data = hush.open(
+            path,
+            unit="who",
+            rows=1,
+            ledger=ledger,
+            budget=hush.Budget(epsilon=2),
+            types={"x": "number"},
+        )
+        return data, data.agg(n=hush.count())
+
+    first = asked()[1].release(epsilon=1, key="monday")
+    path.write_text("who,x\nanother,file\n")  # another version, and no such rows
+    data, query = asked()
+    assert repr(query.stored("monday")) == repr(first)
+    assert data.ledger.stored("monday").to_json() == first.to_json()
+    text = "SELECT COUNT(*) AS n FROM t"
+    assert repr(data.prepare(text).stored("monday")) == repr(first)
+    with pytest.raises(KeyConflict, match=r"query\.stored\(key\)"):
+        query.release(epsilon=1, key="monday")
+    with pytest.raises(InvalidArgument, match="no answer of dataset:t is stored under"):
+        query.stored("sunday")
+    with pytest.raises(InvalidArgument, match="no answer of dataset:other"):
+        data.ledger.on(dataset="other").stored("monday")
+    with pytest.raises(InvalidArgument, match="another query"):
+        data.agg(s=hush.sum("x", bounds=(0, 1))).stored("monday")
+    assert data.budget["dataset:t"].epsilon == 1

@@ -11,6 +11,11 @@ from hush.cli.layout import Column
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.errors import InvalidArgument, Unsupported
 
+_SUPPOSED = (
+    "Supposed: means of values that fill one half of their bounds, quantiles of values "
+    "spread evenly over them, rows of weight 1."
+)
+
 
 def plan(
     text: Sql,
@@ -61,7 +66,10 @@ def plan(
             + f". Errors are of a group of {cell:,g} rows, by the noise alone.",
         )
         out.note(
-            *remarks.weak(found.epsilon), "Nothing was read and nothing was spent."
+            _SUPPOSED,
+            *remarks.empty(found.says_nothing),
+            *remarks.weak(found.epsilon),
+            "Nothing was read and nothing was spent.",
         )
         out.give(
             epsilon=found.epsilon,

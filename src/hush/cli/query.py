@@ -74,7 +74,8 @@ def query(
         with out.working("asking the data …"):
             ask = _again if again else _now
             answer, remaining, before = ask(about, text, epsilon, delta, key)
-        columns = {n: plain(v) for n, v in answer.to_dict(level).items()}
+        found = answer.to_dict(level)
+        columns = {n: plain(v) for n, v in found.items()}
         receipt = answer.receipt
         if as_csv:
             typer.echo(released.as_csv(columns, answer.labels), nl=False)
@@ -85,6 +86,7 @@ def query(
             *remarks.protection(about, answer, epsilon),
             f"Intervals hold at {level:.0%} each. They cover the noise, not what "
             "bounds and rows cut off.",
+            *remarks.empty(answer.says_nothing(found)),
             remarks.paid(receipt, before),
             f"Left: {remaining}",
         )

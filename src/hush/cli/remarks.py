@@ -68,6 +68,23 @@ def weak(epsilon: float | None) -> list[str]:
     return [f"At epsilon {epsilon:g} one person hardly has any protection."]
 
 
+def empty(found: Any) -> list[str]:
+    """Return what is to be said of a plan or answer with an interval that is no news.
+
+    Example:
+        >>> empty(True)[0][:34]
+        'An interval as wide as its bounds '
+        >>> empty(False)
+        []
+    """
+    if not found:
+        return []
+    return [
+        "An interval as wide as its bounds says nothing: take more epsilon, or coarser "
+        "groups."
+    ]
+
+
 def paid(receipt: Any, before: float) -> str:
     """Return what was paid; `before` counts the entries that stood already."""
     if receipt.sequence < before:

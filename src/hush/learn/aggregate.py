@@ -210,6 +210,9 @@ class SubsampleAggregate(Model):
     def _learns(self) -> bool:
         return hasattr(self.estimator, "fit")
 
+    def _admit(self, targets: Any) -> None:
+        """Take all targets: a classifier of scikit-learn reads texts."""
+
     def _plan(self, size: int, columns: int) -> BlockMean:
         checks.real("epsilon", self.epsilon, above=0)
         outputs = columns + 1 if self._learns else self.outputs

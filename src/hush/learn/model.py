@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hush import called, checks
 from hush.errors import InvalidArgument
+from hush.learn import declared
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
 from hush.learn.payment import released
@@ -70,6 +71,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         """Plan from the public shape, charge, run on `value` and keep what it says."""
         sourced(source)
         size, columns = shape(features)
+        declared.numeric("X", features)
         mechanism = self.plan(size, columns)
         self.release_, found = released(mechanism, value, source, **paying)
         self.mechanism_ = mechanism
@@ -141,11 +143,17 @@ class Model(Learner):
             raise InvalidArgument(
                 f"y must hold one target per row ({size}); got shape {tuple(given)}."
             )
-        if hasattr(self, "classes"):
-            Classes.of(self.classes).admit(y)
+        self._admit(y)
         return self._learn(
             X, (X, y), source, ledger=ledger, key=key, version=version, unit=unit
         )
+
+    def _admit(self, targets: Any) -> None:
+        """Refuse targets of a type that the model cannot count; it is public."""
+        if hasattr(self, "classes"):
+            Classes.of(self.classes).admit(targets)
+        else:
+            declared.numeric("y", targets)
 
 
 class Unlabelled(Learner):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.learn import declared
 from hush.learn.rows import Box, apart, kind, numbers
 
 Floats = NDArray[np.float64]
@@ -68,17 +69,12 @@ class Classes(Targets):
 
         The type of an array is public, as its shape is; an array of objects has none.
         """
-        of = getattr(getattr(values, "dtype", None), "kind", "")
-        texts = [isinstance(name, str) for name in self.names]
-        if (of in tuple("US") and not any(texts)) or (
-            of in tuple("iuf") and all(texts)
-        ):
-            what, other = ("texts", "none") if of in "US" else ("numbers", "only texts")
-            raise InvalidArgument(
-                f"y is an array of {what} and classes holds {other}: no row would be "
-                "counted. Convert y, as in y.astype(int), or name the classes as they "
-                "are spelt in y."
-            )
+        named = [isinstance(name, str) for name in self.names]
+        for _, dtype in declared.types(values):
+            if declared.text(dtype) and not any(named):
+                raise _no_class("texts", "none", "int")
+            if declared.number(dtype) and all(named):
+                raise _no_class("numbers", "only texts", "str")
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return -1 and 1; a label that is no class leaves its row without target."""
@@ -119,6 +115,13 @@ def members(
             f"shapes {np.shape(features)} and {np.shape(labels)}."
         )
     return mapped[:, :-1], np.where(mapped[:, -1] == 1.0, places, -1)
+
+
+def _no_class(what: str, held: str, wanted: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"y is an array of {what} and classes holds {held}: no row would be counted. "
+        f"Convert y, as in y.astype({wanted}), or name the classes as they are in y."
+    )
 
 
 def _same(label: Any, name: Any) -> bool:

@@ -40,7 +40,8 @@ AGREED: Final = (
         "neighbors",
         "",
         "notes",
-        "their sum guarantees neither. Keep to one relation: tables take "
+        "their sum guarantees neither, so an account keeps the relation of its first "
+        "charge for good. Keep to one relation: tables take "
         "neighbors='replace-one' in hush.open, DP-SGD takes sampling='fixed-size', "
         "queries take neighbors=; models of hush.learn are for replace-one.",
     ),

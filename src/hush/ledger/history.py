@@ -1,9 +1,13 @@
 """The history as people read it: one line per entry."""
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
+from hush.errors import InvalidArgument
 from hush.ledger.entry import OPENING, Entry, Kind
+from hush.ledger.release import Release
 
 _LATER: dict[str, str] = {
     Kind.START: "draw of entry {} begins",
@@ -88,4 +92,17 @@ def records(entries: list[Entry]) -> tuple[Record, ...]:
             charge.get(each.seq),
         )
         for each in entries
+    )
+
+
+def stored(history: Iterable[Record], names: Iterable[str], key: str) -> Release:
+    """Return what was released under a key to those who paid from these accounts."""
+    mine = set(names)
+    for each in history:
+        sealed = each.kind == Kind.SEAL and each.key == key
+        if sealed and mine <= set(json.loads(each.accounts)):
+            return Release.from_json(json.dumps(each.content))
+    raise InvalidArgument(
+        f"no answer of {', '.join(sorted(mine))} is stored under key {key!r}. The keys "
+        "are in ledger.history(), and `hush budget` lists them."
     )

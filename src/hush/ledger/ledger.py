@@ -13,7 +13,7 @@ from hush.ledger.admin import Admin, Authority
 from hush.ledger.budget import Budget
 from hush.ledger.entry import Entry, Kind, canonical
 from hush.ledger.founding import AUTO, Opened, check, found
-from hush.ledger.history import Record, records
+from hush.ledger.history import Record, records, stored
 from hush.ledger.payers import Payers, key_or_new
 from hush.ledger.plan import Plan, Spend
 from hush.ledger.receipt import Receipt, paid, paid_text
@@ -307,6 +307,13 @@ class Ledger:
     def history(self) -> tuple[Record, ...]:
         """Return every entry, oldest first."""
         return records(self._store.read(lambda t: t.entries()))
+
+    def stored(self, key: str) -> Release:
+        """Return what was released under a key, whatever became of the data.
+
+        Guarantee: a function of the ledger; no data is read and nothing is charged.
+        """
+        return stored(self.history(), self._payers.names, key)
 
     def pending(self) -> tuple[Record, ...]:
         """Return the charges without an answer: resume them with their keys."""

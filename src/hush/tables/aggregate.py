@@ -296,20 +296,38 @@ class Unbounded:
     make: Callable[..., Aggregate]
 
 
+@final
+@dataclass(frozen=True)
+class Untold:
+    """An aggregate without bounds: a table may know them of columns of truth values."""
+
+    expressions: tuple[str, ...]
+    make: Callable[..., Aggregate]
+
+    def told(self, truth: Callable[[str], bool]) -> Aggregate:
+        """Return the aggregate, where `truth` says which texts are truth values."""
+        own = [
+            known.TRUTH if truth(each) else known.bounds_of(each)
+            for each in self.expressions
+        ]
+        if None in own:
+            raise InvalidArgument(_needed(self.expressions))
+        return self.make(*own)
+
+
 def bounded(
     expressions: tuple[str, ...], bounds: Any, make: Callable[..., Aggregate]
 ) -> Any:
     """Return the aggregate, or one that waits where bounds are to be found.
 
-    Conditions, and CASE between literal numbers, have bounds of their own.
+    Conditions, and CASE between literal numbers, have bounds of their own; columns may
+    have them by their type, which `agg` sees.
 
     `make` takes the bounds of each expression; one for all if there is but one.
     """
     if bounds is None:
         own = [known.bounds_of(each) for each in expressions]
-        if None in own:
-            raise InvalidArgument(_needed(expressions))
-        return make(*own)
+        return Untold(expressions, make) if None in own else make(*own)
     if isinstance(bounds, str):
         if bounds != "private":
             raise InvalidArgument(

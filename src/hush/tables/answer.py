@@ -13,6 +13,7 @@ from hush.tables.aggregate import Estimate, Released
 from hush.tables.extra import package
 from hush.tables.part import Key, Part
 from hush.tables.planned import shared_bars
+from hush.tables.rank import Quantiles
 from hush.tables.shown import Shown
 
 if TYPE_CHECKING:
@@ -50,6 +51,12 @@ class Answer(Shown):
         """What values lie within whatever the data: known of means and quantiles."""
         named = {n: each.within for n, each in self.query.aggregates.items()}
         return {name: ends for name, ends in named.items() if ends is not None}
+
+    @property
+    def quantiles(self) -> tuple[str, ...]:
+        """Names of the aggregates that are several quantiles at once."""
+        named = self.query.aggregates.items()
+        return tuple(name for name, each in named if isinstance(each, Quantiles))
 
     @property
     def _found(self) -> int:

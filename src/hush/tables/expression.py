@@ -23,6 +23,7 @@ __all__ = [
     "Typed",
     "column",
     "is_column",
+    "is_truth",
     "number",
     "parse",
     "read",
@@ -77,6 +78,11 @@ def is_column(table: ir.Table, text: str, name: str) -> bool:
 def truth(table: ir.Table, text: str) -> Any:
     """Return a condition over the rows of a table; NULL counts as not fulfilled."""
     return expect(typed(table, text), Kind.TRUTH, _said(table, text))
+
+
+def is_truth(table: ir.Table, text: str) -> bool:
+    """Whether a text is a truth value, by the types of the columns."""
+    return typed(table, text).kind is Kind.TRUTH
 
 
 def _said(table: ir.Table, text: str) -> str:

@@ -97,7 +97,9 @@ def open_table(
     lives in this process only: opening the table again begins a new one. With
     ledger="sqlite:///budget.db" it stays on disk and survives crashes.
     `neighbors` is how two tables that must look alike differ: "add-remove" of one
-    person, or "replace-one".
+    person, or "replace-one". If a model of hush.learn will be fitted on the same
+    budget, open with neighbors="replace-one" from the start, as the first charge
+    settles it for good; counts and sums then have twice the noise.
     `name` is the table's name in SQL and in the ledger: the file's, or "data".
     `types`, for CSV and JSON only, knows "number", "text", "date" and "boolean".
 

@@ -67,7 +67,19 @@ def _column(table: ir.Table, node: Any) -> Typed:
             f"there is no column {node.name!r}. Double quotes are for columns; a text "
             f"is in single ones: '{node.name}'."
         )
-    return column(table, node.name)
+    try:
+        return column(table, node.name)
+    except Unsupported as refusal:
+        said = f"{refusal}{_unquoted(table, node)}"
+    raise Unsupported(said)
+
+
+def _unquoted(table: ir.Table, node: Any) -> str:
+    """Return how a text is written, where one seems to be compared with."""
+    compared = isinstance(node.parent, (sql.EQ, sql.NEQ))
+    if node.name in table.columns or not compared or node.parent.this is node:
+        return ""
+    return f" A text stands in single quotes: '{node.name}'."
 
 
 def _literal(table: ir.Table, node: Any) -> Typed:  # noqa: ARG001

@@ -150,9 +150,12 @@ def _end(text: str, name: str, *, largest: bool) -> Measure:
             return {name: one_zero(found.value)}  # the order must not show
         if found.kind is Kind.DATE:
             return {name: found.value}
+        which, held = ("MAX" if largest else "MIN"), f"{text} = 'yes'"
+        held = text if found.kind is Kind.TRUTH else held
         raise Unsupported(
             f"{text!r} is a {found.kind}; MIN and MAX per person take numbers and "
-            "dates."
+            f"dates. Make it a number, as in {which}(CASE WHEN {held} THEN 1 ELSE 0 "
+            "END)."
         )
 
     def added(table: ir.Table) -> Columns:

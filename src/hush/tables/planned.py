@@ -11,12 +11,14 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.tables.aggregate import Estimate, Released
+from hush.tables.shown import WIDE
 
 if TYPE_CHECKING:
     from hush.mechanisms.mechanism import Mechanism
     from hush.tables.query import Query
 
 _LEAST, _MOST = 1e-6, 1e6
+_ALL = 0.99  # of the bounds: an interval that wide leaves nothing out
 
 
 @final
@@ -75,9 +77,19 @@ class Planned:
             for name in self.query.aggregates
         )
         delta = f", delta {self.delta:g}" if self.delta else ""
-        return (
+        said = (
             f"epsilon {self.epsilon:g}{delta}: {shown} "
             f"({self.level:.0%}, groups of {self.cell:,g} rows)"
+        )
+        return f"{said}\n{WIDE}" if self.says_nothing else said
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether an interval would be as wide as its bounds allow, or nearly."""
+        return any(
+            2 * self.error.get(name, 0.0) >= _ALL * (each.within[1] - each.within[0])
+            for name, each in self.query.aggregates.items()
+            if each.within is not None
         )
 
 

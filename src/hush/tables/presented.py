@@ -90,6 +90,11 @@ class Presented(Shown):
         """What values lie within; see `Answer.ranges`."""
         return self.answer.ranges
 
+    @property
+    def quantiles(self) -> tuple[str, ...]:
+        """Names of several quantiles at once; see `Answer.quantiles`."""
+        return self.answer.quantiles
+
     @cached_property
     def rows(self) -> list[int]:
         """Numbers of the rows shown, in their order."""

@@ -267,6 +267,13 @@ class Query(called.Helpful):
             )
         return Answer(found, self, ran)
 
+    def stored(self, key: str) -> Answer:
+        """Return the answer that was released under a key, from the ledger alone.
+
+        Guarantee: reads no data and costs nothing, whatever became of the file.
+        """
+        return self.answer(self.dataset.ledger.stored(key))
+
     @property
     def _notes(self) -> dict[str, Any]:
         """What the receipt says beside the parts; a key does not outlive it."""

@@ -281,6 +281,8 @@ def quantile(
 def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     """Return several quantiles at once: m cost about log2(m) single ones.
 
+    They come without intervals; each `hush.quantile` has one.
+
     Example:
         >>> quantiles("fare", [0.25, 0.5, 0.75], bounds=(0, 200)).at
         (0.25, 0.5, 0.75)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sqlglot import expressions as sql
 
-from hush.errors import Unsupported
+from hush.errors import InvalidArgument, Unsupported
 from hush.tables import expression, known, sql_aggregate, sql_rows
 from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
@@ -70,6 +70,10 @@ class Statement:
             )
         return self._shown(self.query.answer(stored))
 
+    def stored(self, key: str) -> Answer | Presented:
+        """Return the answer that was released under a key; see `Query.stored`."""
+        return self.answer(self.query.dataset.ledger.stored(key))
+
     def _shown(self, answer: Answer) -> Answer | Presented:
         return answer if self.view is None else Presented(answer, self.view)
 
@@ -105,13 +109,15 @@ def statement(
     derived = {
         name: words(node) for name, node in groups.items() if not _same(name, node)
     }
+    for name in derived:
+        _free(name, found)
     if derived:
         found = found.select(**derived)
     for name in _names(root.expressions) - {*groups, *found.table.columns}:
         column(found.table, name)  # refuses it, before a bound is asked for
     for text in sql_aggregate.bare(root.expressions):
         expression.number(found.table, text)  # no bounds would help a text or a date
-        if expression.typed(found.table, text).kind is expression.Kind.TRUTH:
+        if expression.is_truth(found.table, text):
             given = {text: known.TRUTH, **given}
     outputs = _outputs(root, groups, given, keys)
     if groups:
@@ -120,6 +126,14 @@ def statement(
     else:
         asked = found.agg(**outputs)
     return Statement(asked, _view(root, found, groups, outputs, scope))
+
+
+def _free(name: str, data: "Dataset") -> None:
+    if name in data.columns and name != data.unit:  # whose refusal says more
+        raise InvalidArgument(
+            f"there is a column {name!r} already. Give the expression another name, as "
+            f"in AS {name}_group."
+        )
 
 
 def _same(name: str, node: sql.Expression) -> bool:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
 
 
-_WIDE = (
+_NOISE = (
+    "(95% intervals, each by itself, of the noise; not of what bounds and rows= cut)"
+)
+_SEVERAL = "(several quantiles have no interval; hush.quantile has)"
+WIDE = (
     "(an interval as wide as its bounds says nothing: more epsilon, or coarser groups)"
 )
 
@@ -133,11 +137,21 @@ class Shown(called.Helpful, ABC):
         return plots.release(self, name, level=level, axes=axes)
 
     def __repr__(self) -> str:
-        columns: Mapping[str, list[Any]] = self.to_dict(0.95)
-        if self._long(columns):
-            columns = self._cells(next(iter(self.values)), columns)
+        columns = self._printed()
         shown = markup.aligned(dict(zip(columns, self._texts(columns), strict=True)))
-        return f"{shown}\n{self._remark(columns)}".rstrip()
+        return "\n".join([shown, *self._remarks(columns)])
+
+    def _printed(self) -> dict[str, list[Any]]:
+        """Return the columns for people: a row for each cell of what is alone."""
+        columns = self.to_dict(0.95)
+        if not self._long(columns):
+            return columns
+        alone = next(iter(self.values))
+        found = self._cells(alone, columns)
+        if alone not in self.quantiles or "quantile" in found:
+            return found
+        called = {f"{alone}_cell": "quantile"}
+        return {called.get(name, name): each for name, each in found.items()}
 
     def _texts(self, columns: Mapping[str, list[Any]]) -> list[list[str]]:
         named = self.labels
@@ -146,24 +160,42 @@ class Shown(called.Helpful, ABC):
             for name, values in columns.items()
         ]
 
-    def _remark(self, columns: Mapping[str, list[Any]]) -> str:
+    def _remarks(self, columns: Mapping[str, list[Any]]) -> list[str]:
+        """Return who is protected, and what the numbers leave open."""
         if not any(columns.values()):
-            return (
+            return [
                 "(no rows. A private key needs enough people to be named: a larger "
                 "epsilon or delta, a smaller most= or coarser keys help)"
-            )
-        if not any(name.endswith("_low") for name in columns):
-            return ""
-        said = "(95% intervals of the noise; what bounds and rows= cut off is not in)"
-        return f"{said}\n{_WIDE}" if self._wide(columns) else said
+            ]
+        said = [self._protected()]
+        if any(name.endswith("_low") for name in columns):
+            said.append(_NOISE)
+        if self.quantiles:
+            said.append(_SEVERAL)
+        return [*said, WIDE] if self.says_nothing(columns) else said
+
+    def _protected(self) -> str:
+        receipt = self.receipt
+        if receipt.unit == "row":
+            why = "every row is taken for another person"
+            return f"(one row is protected, {receipt.neighbors}: {why})"
+        most = receipt.notes["rows"]
+        rows = "1 row" if most == 1 else f"{most:,} rows"
+        who = f"one {receipt.unit} with at most {rows}"
+        return f"({who} is protected, {receipt.neighbors})"
+
+    @property
+    @abstractmethod
+    def quantiles(self) -> tuple[str, ...]:
+        """Names of the aggregates that are several quantiles at once."""
 
     @property
     @abstractmethod
     def ranges(self) -> dict[str, tuple[float, float]]:
         """What the values of aggregates lie within whatever the data, where known."""
 
-    def _wide(self, columns: flat.Columns) -> bool:
-        """Whether an interval is all that its bounds allow."""
+    def says_nothing(self, columns: flat.Columns) -> bool:
+        """Whether an interval among these columns is all that its bounds allow."""
         return any(
             np.any(
                 (np.array(columns[f"{name}_low"]) <= lower)
@@ -174,12 +206,11 @@ class Shown(called.Helpful, ABC):
         )
 
     def _repr_html_(self) -> str:
-        columns = self.to_dict(0.95)
-        if self._long(columns):
-            columns = self._cells(next(iter(self.values)), columns)
+        columns = self._printed()
         title = f"Released with 95% intervals, {self.receipt}"
         rows = zip(*self._texts(columns), strict=True)
-        return markup.grid(title, list(columns), rows)
+        shown = markup.grid(title, list(columns), rows)
+        return shown + markup.remarks(self._remarks(columns))
 
 
 def _cell(value: Any, labels: tuple[str, ...] = ()) -> str:

@@ -299,7 +299,8 @@ def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Hist
     """Count rows between public `edges`, or rows with each of the public `values`.
 
     Ten bins of one width are edges=range(0, 101, 10): where the data begins and ends is
-    not public, so a number of bins alone would not do.
+    not public, so a number of bins alone would not do. A bin holds its lower end and
+    not its upper one; the last holds both. Rows outside the edges are in none.
 
     Example:
         >>> histogram("fare", edges=[0, 10, 20, 80]).cells

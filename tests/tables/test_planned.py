@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hush
+from hush.errors import InvalidArgument
 from hush.noise import Seeded
 
 BOUNDS = (0, 60)
@@ -28,6 +29,16 @@ def test_intervals_are_as_wide_as_planned_where_values_fill_half_of_their_bounds
     shown = query.release(epsilon=4, source=Seeded(3)).interval(0.95)
     for name, (low, high) in shown.items():
         assert (high[0] - low[0]) / 2 == pytest.approx(planned[name], rel=0.15)
+
+
+def test_noise_beyond_64_bits_is_refused_before_it_is_paid_for():
+    data = hush.open({"x": [1.0]}, budget=hush.Budget(epsilon=1, delta=1e-6))
+    query = data.agg(m=hush.mean("x", bounds=(0, 60)))
+    for delta in (0.0, 1e-9):
+        with pytest.raises(InvalidArgument, match="larger epsilon"):
+            query.release(epsilon=1e-9, delta=delta)
+    assert data.budget.epsilon == 1
+    assert query.plan(within=29.99999, cell=1).epsilon > 1e-6
 
 
 def test_aggregates_without_an_interval_are_named_in_the_plan():

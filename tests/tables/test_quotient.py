@@ -71,7 +71,9 @@ def test_bars_of_each_number_by_itself_would_be_much_wider():
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-@pytest.mark.parametrize(("total", "number"), [(0, 0), (5, 9), (300, 400), (-950, 1000)])
+@pytest.mark.parametrize(
+    ("total", "number"), [(0, 0), (5, 9), (300, 400), (-950, 1000)]
+)
 def test_the_true_quotient_is_held_at_the_level(gaussian, total, number):
     runs, source = 20_000, Seeded(total + number + gaussian)
     draw = discrete_gaussian if gaussian else discrete_laplace

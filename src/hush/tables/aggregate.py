@@ -181,11 +181,11 @@ class Mean(Aggregate):
         grid = Grid.of(self.bounds)
         lower, upper = self.bounds
         middle = float(grid.middle * grid.step)
-        pairs = (
+        top, bottom = (
             (released.values[part], Noise.of(part, released.mechanisms[part]))
             for part in (total, number)
         )
-        found = quotient(*pairs, float(grid.half), released.level)
+        found = quotient(top, bottom, float(grid.half), released.level)
         ends = (np.clip(middle + each, lower, upper) for each in found)
         return Estimate(*ends)
 

@@ -15,8 +15,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import InvalidArgument
 from hush.mechanisms import DiscreteGaussian, Geometric
 from hush.mechanisms.mechanism import Mechanism
+from hush.noise.laplace import LARGEST
 from hush.privacy import GDP
 from hush.tables.reading import Fetched, Reading
 from hush.units import Neighbors
@@ -204,8 +206,15 @@ class Additive(Part):
     def mechanism(self, amount: "Amount") -> Mechanism:
         """Return geometric noise for an ε and discrete Gaussian noise for a μ."""
         if isinstance(amount, GDP):
-            return DiscreteGaussian(std=_std(self.sensitivity(2), amount.mu))
-        return Geometric(self.sensitivity(1) / amount)
+            width = _std(self.sensitivity(2), amount.mu)
+        else:
+            width = self.sensitivity(1) / amount
+        if width > LARGEST:
+            raise InvalidArgument(
+                f"{self.name} would need more noise than 64 bits hold: give a larger "
+                "epsilon, fewer rows= or narrower bounds."
+            )
+        return DiscreteGaussian(width) if isinstance(amount, GDP) else Geometric(width)
 
     def exact(self, found: Fetched, keys: tuple[Key, ...]) -> NDArray[np.int64]:
         """Return whole released steps of every group; absent groups are zero."""

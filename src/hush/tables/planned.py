@@ -137,7 +137,11 @@ def smallest(
     low, high = math.log(_LEAST), math.log(_MOST)
     while high - low > 1e-4:
         middle = (low + high) / 2
-        plan = planned(math.exp(middle))
+        try:
+            plan = planned(math.exp(middle))
+        except InvalidArgument:  # so little that 64 bits would not hold the noise
+            low = middle
+            continue
         if reached(plan):
             best, high = plan, middle
         else:

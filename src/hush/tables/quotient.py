@@ -1,7 +1,7 @@
 """Quotients of two noisy numbers: those that the noise does not contradict.
 
 Released are S = s + Z and N = n + W. For the true quotient u = s/n, S - uN is the noise
-Z - uW, and its law is known: where S - uN is larger than that may be, u is contradicted.
+Z - uW, and its law is known: where S - uN is larger than it may be, u is contradicted.
 A bar for each of the two would take both at their worst at once, which is rarer.
 """
 
@@ -38,9 +38,9 @@ class Noise:
         """Return the noise of a released number."""
         step = float(part.unit_value)
         if isinstance(mechanism, Geometric):
-            return cls(False, float(mechanism.scale) * step, step)
+            return cls(gaussian=False, width=float(mechanism.scale) * step, step=step)
         if isinstance(mechanism, DiscreteGaussian):
-            return cls(True, float(mechanism.std) * step, step)
+            return cls(gaussian=True, width=float(mechanism.std) * step, step=step)
         raise Unsupported(f"{type(mechanism).__name__} noise has no quotients.")
 
 

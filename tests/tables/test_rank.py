@@ -27,7 +27,8 @@ def grouped(table):
 
 
 def test_quantiles_are_near_the_truth_on_every_engine(engine, fares):
-    # At ε = 4 a rank error of 100 of 10 000 has a chance below e^-30.
+    # At ε = 4 a rank error of 100 of 10 000 has a chance below e^-30. Beyond all rows
+    # there is no rank to err by: an extreme gets there less than once in a thousand.
     columns = {name: pyarrow.array(column) for name, column in fares.items()}
     asked = grouped(engine.table(columns)).agg(
         median=hush.median("x", bounds=(0, 200)),
@@ -39,6 +40,7 @@ def test_quantiles_are_near_the_truth_on_every_engine(engine, fares):
         best=hush.top_k("c", 2, values=["blue", "red", "green", "pink"]),
     )
     answer = asked.release(epsilon=28)
+    beyond = 0
     for i, name in enumerate("ab"):
         x = fares["x"][fares["g"] == name]
         around = {
@@ -50,12 +52,18 @@ def test_quantiles_are_near_the_truth_on_every_engine(engine, fares):
         for column, (below, above) in around.items():
             value = answer.values[column][i]
             # Values are rounded to cells of the public bounds.
-            assert np.quantile(x, below) - 0.01 <= value <= np.quantile(x, above) + 0.01
+            if x.min() - 0.01 <= value <= x.max() + 0.01:
+                least, most = np.quantile(x, [below, above])
+                assert least - 0.01 <= value <= most + 0.01
+            else:
+                assert column in ("low", "high")
+                beyond += 1
         few, half = answer.values["several"][i]
         assert abs(few - np.quantile(x, 0.1)) < 1
         assert abs(half - np.quantile(x, 0.5)) < 1
         assert answer.values["colour"][i] == "red"
         assert answer.values["best"][i].tolist() == ["red", "blue"]
+    assert beyond <= 2  # of four: a chance below 1e-8 that there are more
     assert np.isfinite(answer.values["median"][2])
 
 

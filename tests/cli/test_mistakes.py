@@ -1,5 +1,6 @@
 """Mistakes with files and numbers: what is said, and that nothing is left behind."""
 
+import math
 import runpy
 import subprocess
 import sys
@@ -49,7 +50,9 @@ def test_a_whole_ledger_does_not_read_as_if_an_entry_were_missing(shop):
 
 
 def test_an_internal_error_is_told_where_no_data_is_read(shop, monkeypatch):
-    done = shop.run("plan", COUNT, "-e", 1e-320)
+    assert shop.run("plan", COUNT, "-e", 1e-320).exit_code == 1  # said by name
+    monkeypatch.setattr("hush.cli.plan.asked", lambda *_: math.exp(1e4))
+    done = shop.run("plan", COUNT, "-e", 1)
     assert done.exit_code == 70
     assert "internal error (OverflowError): " in done.stderr
     assert "withheld" not in done.stderr

@@ -113,11 +113,12 @@ def test_a_public_table_of_plain_columns_can_be_joined():
 def test_an_answer_prints_aligned_and_in_part_where_it_is_long():
     data = hush.open({"g": range(100)}, budget=hush.Budget(epsilon=9))
     few = data.agg(n=hush.count()).release(epsilon=1)
-    head, row, remark = str(few).splitlines()
-    assert remark.startswith("(95% intervals of the noise")
+    head, row, *remarks = str(few).splitlines()
+    assert remarks[0].startswith("(one row is protected, add-remove: every row is ")
+    assert remarks[1].startswith("(95% intervals, each by itself, of the noise")
     assert head.split() == ["n", "n_low", "n_high"]
     assert len(head) == len(row)
     many = data.group_by("g", keys=range(100)).agg(n=hush.count()).release(epsilon=1)
     lines = str(many).splitlines()
-    assert len(lines) == 64
-    assert lines[-2] == "(100 rows, 40 not shown)"
+    assert len(lines) == 65
+    assert lines[-3] == "(100 rows, 40 not shown)"

@@ -270,7 +270,7 @@ def test_a_delta_below_all_floats_is_bracketed_and_not_divided_by(
         assert 0 <= low[0] <= high[0] < 1e-280
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.7])
+@pytest.mark.parametrize("rate", [pytest.param(0.1, marks=pytest.mark.slow), 0.7])
 def test_noise_is_found_for_large_batches(rate):
     def steps(std):
         return repeat(poisson(GDP(mu=1 / std), rate=rate), times=120)

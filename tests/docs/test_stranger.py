@@ -115,7 +115,8 @@ def test_the_default_install_is_enough(root, fresh, tmp_path):
     said = python(clean, tmp_path, "demo", binary=fresh / "bin" / "hush")
     assert "demo/report.html" in said
     shown = python(clean, tmp_path, "-c", SIX_LINES, binary=binary)
-    *table, remark = shown.splitlines()
+    *table, who, remark = shown.splitlines()
+    assert who.startswith("(one person with at most")
     assert remark.startswith("(95% intervals")
     assert [line.split()[0] for line in table] == [
         "region",

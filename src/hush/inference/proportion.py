@@ -186,11 +186,11 @@ def proportion_power(
     null: float,
     n: int,
     mechanism: Mechanism,
-    level: float = 0.05,
+    alpha: float = 0.05,
 ) -> float:
     """Return the power at `theta` of the test of `null` against larger proportions.
 
-    `level` is the chance of a false rejection, and the count is a whole number.
+    `alpha` is the chance of a false rejection, and the count is a whole number.
 
     Example:
         >>> from hush.mechanisms import Canonical
@@ -201,7 +201,7 @@ def proportion_power(
 
     Reference: [AS18] Section 6.
     """
-    alpha = checks.real("level", level, above=0, below=1)
+    alpha = checks.real("alpha", alpha, above=0, below=1)
     people = checks.whole("n", n, at_least=1)
     noise = Additive.of(mechanism, 0)
     start = checks.real("null", null, at_least=0, at_most=1)

@@ -100,12 +100,13 @@ def people_for_power(
     theta: float,
     epsilon: float,
     delta: float = 0.0,
-    level: float = 0.05,
+    alpha: float = 0.05,
 ) -> int:
     """Return how many people the most powerful private test needs to find `theta`.
 
-    The test is of `null` against larger proportions, with Tulap noise. For a smaller
-    `theta`, count the others: 1 - null and 1 - theta.
+    The test is of `null` against larger proportions, with Tulap noise, and rejects it
+    falsely with chance `alpha`. For a smaller `theta`, count the others: 1 - null and
+    1 - theta.
 
     Example:
         >>> people_for_power(0.8, null=0.5, theta=0.6, epsilon=1.0)
@@ -120,7 +121,7 @@ def people_for_power(
     noise = Canonical(target)
 
     def enough(n: int) -> bool:
-        found = proportion_power(theta, null=null, n=n, mechanism=noise, level=level)
+        found = proportion_power(theta, null=null, n=n, mechanism=noise, alpha=alpha)
         return found >= wanted
 
     return _first(enough)

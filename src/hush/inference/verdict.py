@@ -27,6 +27,6 @@ class Test:
     def __str__(self) -> str:
         return f"{self.statistic:.4g}, p = {self.p_value:.3g} ({self.alternative})"
 
-    def rejects(self, level: float = 0.05) -> bool:
-        """Return whether the null is rejected with this chance of a false alarm."""
-        return self.p_value <= checks.real("level", level, above=0, below=1)
+    def rejects(self, alpha: float = 0.05) -> bool:
+        """Return whether the null is rejected, with chance `alpha` of a false alarm."""
+        return self.p_value <= checks.real("alpha", alpha, above=0, below=1)

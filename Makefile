@@ -34,7 +34,7 @@ pages: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
-setup: $(VENV)/.all
+setup: $(VENV)/.test
 
 clean:
 	rm -rf $(VENV) .bench build dist demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -51,8 +51,4 @@ $(VENV)/.core: $(VENV)/bin/pip requirements/core.txt pyproject.toml
 
 $(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/docs.txt
 	$(PIP) install -r requirements/test.txt
-	@touch $@
-
-$(VENV)/.all: $(VENV)/.test requirements/all.txt
-	$(PIP) install -r requirements/all.txt
 	@touch $@

@@ -86,6 +86,28 @@ def test_the_extra_of_sgd_includes_that_of_learn(root):
     assert "hush[learn]" in project["optional-dependencies"]["sgd"]
 
 
+def unused(root, extras):
+    """Return the extras none of whose own packages the source ever names."""
+    text = "\n".join(p.read_text() for p in (root / "src").rglob("*.py"))
+    names = {"scikit-learn": "sklearn", "hush": "nothing of its own"}
+    modules = {
+        extra: {names.get(n := re.split(r"[\[<>=~]", w)[0], n) for w in wanted}
+        for extra, wanted in extras.items()
+    }
+    return {
+        extra
+        for extra, wanted in modules.items()
+        if not any(re.search(rf"\b{m}\b", text) for m in wanted)
+    }
+
+
+def test_every_extra_serves_something(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    assert unused(root, extras) == {"all"}
+    assert unused(root, {"server": ["uvicorn>=0.32"]}) == {"server"}
+
+
 def test_nothing_in_the_package_uses_a_weak_generator(root):
     weak = re.compile(
         r"np\.random|numpy\.random|^\s*(import random|from random import)"

@@ -10,9 +10,9 @@ RANKS = {
     1: {"noise", "privacy", "bounds"},
     2: {"mechanisms"},
     3: {"ledger"},
-    4: {"tables", "learn", "inference", "local", "synth", "audit", "holdout"},
+    4: {"tables", "learn", "inference", "local", "audit", "holdout"},
     5: {"plots"},
-    6: {"cli", "server"},
+    6: {"cli"},
     7: {"__main__"},
 }
 RANK = {name: rank for rank, names in RANKS.items() for name in names}
@@ -35,7 +35,6 @@ AT_THE_EDGE = {
     "ibis": {"tables"},
     "duckdb": {"tables"},
     "matplotlib": set(),
-    "fastapi": {"server"},
     "sklearn": {"learn"},
     "pandas": set(),
     "polars": set(),

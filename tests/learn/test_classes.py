@@ -1,4 +1,4 @@
-"""Classes are given: without them nothing is fitted, whatever the labels are."""
+"""Classes are given, or 0 and 1 by name: what is said never depends on the labels."""
 
 import math
 
@@ -22,11 +22,13 @@ MODELS = {
     "logistic": LogisticRegression(50.0, **BOX),
     "kng": LogisticRegression(50.0, **BOX, method="kng"),
     "exponential": LogisticRegression(50.0, **BOX, method="exponential"),
+    "sgd": LogisticRegression(50.0, **BOX, method="sgd"),
     "svm": HuberSVM(50.0, **BOX),
     "bayes": GaussianNB(50.0, **BOX),
     "forest": RandomForestClassifier(epsilon=50.0, **BOX),
 }
 every = pytest.mark.parametrize("name", MODELS)
+linear = [name for name in MODELS if name not in ("bayes", "forest")]
 WORDS = np.array(["no", "yes"])
 
 
@@ -45,7 +47,7 @@ class Untouchable:
         pytest.fail("the data was read")
 
 
-@every
+@pytest.mark.parametrize("name", ["bayes", "forest"])
 @pytest.mark.parametrize("paid", [True, False])
 def test_no_classes_are_refused_before_a_charge_or_a_look(name, paid):
     ledger = Ledger.open("memory://", budget=Budget(epsilon=100)) if paid else None
@@ -55,6 +57,27 @@ def test_no_classes_are_refused_before_a_charge_or_a_look(name, paid):
     if paid:
         assert len(list(ledger.history())) == before
         assert ledger.remaining().epsilon == 100
+
+
+@pytest.mark.parametrize("name", linear)
+@pytest.mark.parametrize("labels", [(0, 1), (1, 2), (-1.0, 1.0), (7, 7)], ids=str)
+def test_zero_and_one_are_taken_and_it_is_said_whatever_the_labels_are(name, labels):
+    x, y = data()
+    with pytest.warns(UserWarning, match=r"classes=\(0, 1\) are taken") as said:
+        model = clone(MODELS[name]).fit(x, np.array(labels)[y], source=Seeded(1))
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    assert model.classes_.tolist() == [0, 1]
+    assert model.get_params()["classes"] is None
+    if labels == (0, 1):
+        assert model.score(x, y) > 0.9
+
+
+@pytest.mark.parametrize("name", linear)
+def test_truth_values_need_no_classes(name):
+    x, y = data()
+    model = clone(MODELS[name]).fit(x, y == 1, source=Seeded(1))  # and no warning
+    assert model.score(x, y == 1) > 0.9
 
 
 @every

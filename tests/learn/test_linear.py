@@ -143,7 +143,5 @@ def test_what_is_not_public_is_asked_for():
         LinearRegression(bounds=(0, 1)).fit(x, x[:, 0])
     with pytest.raises(InvalidArgument, match="norm"):
         LinearRegression(y_bounds=(0, 1)).fit(x, x[:, 0])
-    with pytest.raises(InvalidArgument, match="needs bounds"):
-        LinearRegression(norm=1.0, y_bounds=(0, 1), method="statistics").fit(x, x[:, 0])
     with pytest.raises(InvalidArgument, match="method"):
         LinearRegression(bounds=(0, 1), y_bounds=(0, 1), method="mcmc").fit(x, x[:, 0])

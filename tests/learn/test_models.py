@@ -136,7 +136,7 @@ def test_an_unfitted_model_says_so():
     with pytest.raises(NotFittedError):
         LogisticRegression(bounds=(-1, 1), classes=(0, 1)).predict(np.zeros((2, 2)))
     with pytest.raises(InvalidArgument, match="'objective'"):
-        LogisticRegression(bounds=(-1, 1), method="sgd", classes=(0, 1)).plan(10, 2)
+        LogisticRegression(bounds=(-1, 1), method="adam", classes=(0, 1)).plan(10, 2)
 
 
 def test_poisson_regression_finds_rates():

@@ -195,11 +195,23 @@ def test_potentials_are_within_their_rounding():
             assert abs(truth - mpmath.mpf(float(value))) <= m.rounding
 
 
+@pytest.mark.parametrize("method", ["kng", "exponential"])
+def test_rows_of_a_ball_are_drawn_from_as_rows_of_its_box(method):
+    x = np.array([[0.3, 0.4], [3.0, 4.0], [-9.0, 0.0], [np.nan, 1.0]])
+    model = LogisticRegression(2.0, norm=0.5, method=method, classes=(0, 1))
+    rows = model.plan(4, 2).rows
+    lengths = np.linalg.norm(rows.map(x)[:, :-1], axis=1)
+    assert (lengths <= 1 + 1e-12).all()  # in units of the norm
+    assert lengths[:3] == pytest.approx(1.0)
+    box = LogisticRegression(2.0, bounds=(-0.5, 0.5), method=method, classes=(0, 1))
+    assert model.plan(4, 2).scale == box.plan(4, 2).scale
+    model.fit(x, [0, 1, 0, 1], source=Seeded(1))
+    assert model.curve_.epsilon_at(0) <= 2.0
+
+
 def test_what_cannot_be_sampled_is_refused():
     x = np.zeros((10, 3))
     for method in ("kng", "exponential"):
-        with pytest.raises(InvalidArgument, match="needs bounds"):
-            LogisticRegression(norm=1.0, method=method, classes=(0, 1)).plan(10, 1)
         with pytest.raises(InvalidArgument, match="delta must be 0"):
             LogisticRegression(
                 bounds=(0, 1), delta=1e-6, method=method, classes=(0, 1)

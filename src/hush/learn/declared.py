@@ -33,6 +33,11 @@ def number(dtype: Any) -> bool:
     return known or _NUMBER.match(str(dtype)) is not None
 
 
+def truth(dtype: Any) -> bool:
+    """Whether a type is one of truth values."""
+    return str(dtype).lower() in ("bool", "boolean")
+
+
 def types(values: Any) -> list[tuple[Any, Any]]:
     """Return names and types of the columns of a frame; an array has one, unnamed."""
     if hasattr(values, "columns") and hasattr(values, "dtypes"):

@@ -90,7 +90,7 @@ class LinearRegression(ResponseModel):
                 "method must be 'objective', 'statistics', 'kng' or 'exponential'; got "
                 f"{self.method!r}."
             )
-        box = self._box(columns, self.method)
+        box = self._box(columns)
         if self.method == "statistics":
             return Moments.plan(
                 self.epsilon, delta=self.delta, rows=box, targets=targets, size=size

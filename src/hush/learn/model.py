@@ -4,7 +4,7 @@ import inspect
 import reprlib
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator that learns by one private release."""
 
     epsilon: float
+    _method_decides: ClassVar[bool] = False  # whether delta=None leaves δ to the method
 
     def __new__(cls, *_: Any, **options: Any) -> Self:
         """Answer options of other libraries with what to write; the rest is Python."""
@@ -44,7 +45,9 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     def plan(self, size: int, columns: int) -> Any:
         """Return the mechanism for data of a public shape; no data is needed."""
         checks.real("epsilon", self.epsilon, above=0)
-        checks.real("delta", getattr(self, "delta", 0.0), at_least=0, below=1)
+        delta = getattr(self, "delta", 0.0)
+        if delta is not None or not self._method_decides:
+            checks.real("delta", delta, at_least=0, below=1)
         checks.whole("size", size, at_least=1)
         checks.whole("columns", columns, at_least=1)
         return self._plan(size, columns)
@@ -63,6 +66,10 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     def _plan(self, size: int, columns: int) -> Any:
         """Return the mechanism; the numbers that all learners have are checked."""
 
+    def _delta(self, size: int) -> float | None:
+        """Return the δ of the guarantee, or None where it is pure."""
+        return getattr(self, "delta", None) or None
+
     @abstractmethod
     def _keep(self, released: Any) -> None:
         """Set the fitted attributes from the released values alone."""
@@ -73,6 +80,8 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         size, columns = shape(features)
         declared.numeric("X", features)
         mechanism = self.plan(size, columns)
+        # Priced at the δ that was planned for; at any other, ε would be another.
+        paying["delta"] = self._delta(size)
         self.release_, found = released(mechanism, value, source, **paying)
         self.mechanism_ = mechanism
         self.curve_ = mechanism.curve()
@@ -188,7 +197,7 @@ class Unlabelled(Learner):
 class LinearModel(Model):
     """A model of x·θ for bounded rows x, with or without a constant."""
 
-    delta: float
+    delta: Any  # a number; None where the method decides
     norm: float | None
     bounds: Any
     fit_intercept: bool
@@ -202,15 +211,13 @@ class LinearModel(Model):
             return Ball(self.norm, bool(self.fit_intercept))  # type: ignore[arg-type]
         return Box.of(self.bounds, columns, intercept=bool(self.fit_intercept))
 
-    def _box(self, columns: int, method: str) -> Box:
-        """Return the box of a method that needs one, and is pure."""
+    def _box(self, columns: int) -> Box:
+        """Return the box of a method that needs one; the ball of `norm` lies in one."""
         rows = self._rows(columns)
-        if not isinstance(rows, Box):
-            raise InvalidArgument(
-                f"method={method!r} needs bounds=(lower, upper) of the columns. Use "
-                "method='objective' with norm."
-            )
-        return rows
+        if isinstance(rows, Box):
+            return rows
+        ends = (-float(self.norm), float(self.norm))  # type: ignore[arg-type]
+        return Box.of(ends, columns, intercept=bool(self.fit_intercept), reach=1.0)
 
     def _no_delta(self, method: str) -> None:
         if self.delta:
@@ -223,7 +230,7 @@ class LinearModel(Model):
     ) -> ObjectivePerturbation:
         return ObjectivePerturbation.plan(
             self.epsilon,
-            delta=self.delta,
+            delta=self.delta or 0.0,
             split=self.split,
             penalty=self.penalty,
             loss=loss,

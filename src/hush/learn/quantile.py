@@ -57,7 +57,7 @@ class QuantileRegression(ResponseModel):
         return KNormGradient.plan(
             self.epsilon,
             risk=Pinball(self.quantile),
-            rows=self._box(columns, "kng"),
+            rows=self._box(columns),
             targets=self._response(),
             size=size,
             radius=self.radius,

@@ -60,7 +60,7 @@ BAD = {"zero": 0, "negative": -1, "nan": math.nan, "inf": math.inf, "word": "1"}
 @pytest.mark.parametrize("what", [*BAD, "None"])
 def test_epsilon_is_refused_by_name(name, what):
     model = clone(MODELS[name]).set_params(epsilon=BAD.get(what))
-    ledger = Ledger.open("memory://", budget=Budget(epsilon=9))
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=9, delta=1e-3))
     for act in (
         lambda: model.plan(60, 2),
         lambda: model.fit(X, Y),
@@ -112,10 +112,10 @@ def test_a_first_argument_is_not_epsilon_where_it_counts_things_elsewhere(method
 
 @every
 def test_a_charge_says_that_it_is_for_rows(name):
-    ledger = Ledger.open("memory://", budget=Budget(epsilon=9))
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=9, delta=1e-3))
     model = clone(MODELS[name]).fit(X, Y, ledger=ledger)
     assert model.release_.receipt.unit == "row"
-    people = Ledger.open("memory://", budget=Budget(epsilon=9))
+    people = Ledger.open("memory://", budget=Budget(epsilon=9, delta=1e-3))
     model = clone(MODELS[name]).fit(X, Y, ledger=people, unit="person")
     assert model.release_.receipt.unit == "person"
 
@@ -297,7 +297,7 @@ def _texts():
 @every
 def test_columns_of_texts_are_refused_before_the_charge(name):
     for rows, told in _texts().values():
-        ledger = Ledger.open("memory://", budget=Budget(epsilon=9))
+        ledger = Ledger.open("memory://", budget=Budget(epsilon=9, delta=1e-3))
         with pytest.raises(InvalidArgument, match=told) as refused:
             clone(MODELS[name]).fit(rows, Y, ledger=ledger)
         assert "== 'yes').astype(float)" in str(refused.value)
@@ -320,7 +320,7 @@ def test_targets_of_texts_are_refused_before_the_charge(name):
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     given = (pandas.Series(words, dtype="str"), polars.Series(words.tolist()), words)
     for y in given:
-        ledger = Ledger.open("memory://", budget=Budget(epsilon=9))
+        ledger = Ledger.open("memory://", budget=Budget(epsilon=9, delta=1e-3))
         with pytest.raises(InvalidArgument, match="y is an array of texts"):
             clone(MODELS[name]).fit(X, y, ledger=ledger)
         assert ledger.remaining().epsilon == 9

@@ -59,7 +59,7 @@ HUSH = """
 import hush
 def ask():
     budget = hush.Budget(epsilon=1, delta=1e-6)
-    data = hush.open(path, unit={unit!r}, rows=5, budget=budget{more})
+    data = hush.open(path, budget=budget{who})
     answer = data.{query}.release(epsilon=1, delta={delta})
     return len(answer.keys)
 report(ask)
@@ -71,16 +71,16 @@ SUMS = (
 )
 QUARTILES = 'q=hush.quantiles("fare", [0.25, 0.5, 0.75], (0, 200))'
 BY_REGION = f'group_by("region", keys=range({REGIONS}))'
+PEOPLE = ', unit="person", rows=5'
 TASKS = {
     "count, sum, mean by region": (
         HUSH,
-        {"unit": "person", "more": "", "delta": 0, "query": f"{BY_REGION}.{SUMS}"},
+        {"who": PEOPLE, "delta": 0, "query": f"{BY_REGION}.{SUMS}"},
     ),
     "the same with literal caps": (
         HUSH,
         {
-            "unit": "person",
-            "more": ", groups=3",
+            "who": f"{PEOPLE}, groups=3",
             "delta": 0,
             "query": f"{BY_REGION}.{SUMS}",
         },
@@ -88,8 +88,7 @@ TASKS = {
     "private keys over products": (
         HUSH,
         {
-            "unit": "person",
-            "more": "",
+            "who": PEOPLE,
             "delta": 1e-6,
             "query": 'group_by("product", keys="private").agg(n=hush.count())',
         },
@@ -97,15 +96,14 @@ TASKS = {
     "quantiles by region": (
         HUSH,
         {
-            "unit": "person",
-            "more": "",
+            "who": PEOPLE,
             "delta": 0,
             "query": f"{BY_REGION}.agg({QUARTILES})",
         },
     ),
     "rows as people": (
         HUSH,
-        {"unit": None, "more": "", "delta": 0, "query": f"{BY_REGION}.{SUMS}"},
+        {"who": "", "delta": 0, "query": f"{BY_REGION}.{SUMS}"},
     ),
 }
 

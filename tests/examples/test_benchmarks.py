@@ -34,4 +34,5 @@ def test_a_task_answers(tables, task):
     code, values = found["TASKS"][task]
     heard = []
     exec(code.format(**values), {"path": path, "report": lambda f: heard.append(f())})
-    assert heard[0] <= found["REGIONS"] if "keys" not in task else heard[0] >= 0
+    # Private keys of 500 people: how many are found is not known, the rest is public.
+    assert "keys" in task or heard == [found["REGIONS"]]

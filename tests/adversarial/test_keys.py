@@ -146,3 +146,15 @@ def test_the_unit_is_never_replaced_hidden_or_brought_by_a_join():
             attempt()
     kept = fetch(data.keep({"who": "zip"}).table)
     assert sorted(kept["who"].tolist()) == ROWS["who"]
+
+
+def test_a_key_that_two_have_used_reads_ones_own_answer():
+    paying = ledger()
+    paying.grant(hush.Budget(epsilon=50, delta=1e-4), analyst="ann")
+    hers = opened(paying.on(analyst="ann")).agg(n=hush.count())
+    mine = opened(paying).agg(n=hush.count())
+    first = hers.release(1, key="k")
+    assert repr(mine.stored("k")) == repr(first)  # the account paid for it, too
+    second = mine.release(2, key="k")
+    assert repr(hers.stored("k")) == repr(first)
+    assert repr(mine.stored("k")) == repr(second) != repr(first)

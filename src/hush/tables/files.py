@@ -16,6 +16,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
+from hush.checks import shown
 from hush.errors import InvalidArgument
 from hush.tables import embedded, header, texts
 from hush.tables.engine import guarded
@@ -82,7 +83,8 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
     for column, kind in types.items():
         if kind not in TYPES:
             raise InvalidArgument(
-                f"types[{column!r}] must be one of {', '.join(TYPES)}; got {kind!r}."
+                f"types[{column!r}] must be one of {', '.join(TYPES)}; got "
+                f"{shown(kind)}."
             )
     suffix = files[0].suffix
     paths = ", ".join(quoted(str(each)) for each in files)

@@ -117,7 +117,7 @@ def open_table(
     if unit is not None and unit not in found.table.columns:
         known = ", ".join(sorted(found.table.columns))
         raise InvalidArgument(
-            f"unit {unit!r} is not a column; the columns are {known}."
+            f"unit {checks.shown(unit)} is not a column; the columns are {known}."
         )
     table = found.table if unit is None else told_apart(found.table, (unit,))
     return Dataset(

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import hush
+from hush import mechanisms
 from hush.errors import InvalidArgument
 from hush.learn import GaussianNB
+from hush.privacy import Pure
 from hush.tables.reading import Fetched
 
 KEYS = ["a", "b", "c", "d"]
@@ -73,3 +75,67 @@ def test_people_named_by_a_column_called_row_are_not_rows():
     assert 'one "row" with at most 3 rows is protected' in repr(answer)
     with pytest.raises(InvalidArgument, match="unit of this charge is 'row'"):
         model.fit(x, y, ledger=ledger)  # three rows of X may be of one person
+
+
+NOISE = mechanisms.Laplace(scale=5.0)
+COUNT = mechanisms.count()
+QUANTILE = mechanisms.Quantile(0.5, bounds=(0, 9), scale=9.0)
+SWAPPED = mechanisms.count(neighbors="replace-one")
+WINSORIZED = mechanisms.WinsorizedMean(bounds=(0, 9), scale=1.0)
+OTHER_UNITS = {
+    "a query and noise": lambda to: to.release(NOISE, COUNT, [1]),
+    "a query and noise in one": lambda to: to.release(COUNT >> NOISE, None, [1]),
+    "both, run elsewhere": lambda to: to.charge(COUNT >> NOISE),
+    "a mechanism, run elsewhere": lambda to: to.charge(QUANTILE),
+    "a mechanism, drawn later": lambda to: to.hold(QUANTILE, None),
+    "a curve that is said to be for rows": lambda to: to.charge(
+        Pure(epsilon=0.1), notes={"unit": "row"}
+    ),
+}
+WHO = {"unit": "who"}
+OTHER_RELATIONS = {
+    "a query and noise": lambda to: to.release(NOISE, SWAPPED, [1], notes=WHO),
+    "a query and noise in one": lambda to: to.release(
+        SWAPPED >> NOISE, None, [1], notes=WHO
+    ),
+    "both, run elsewhere": lambda to: to.charge(SWAPPED >> NOISE, notes=WHO),
+    "of exchanges alone": lambda to: to.release(WINSORIZED, None, [1.0], notes=WHO),
+    "called otherwise": lambda to: to.release(
+        SWAPPED >> NOISE, None, [1], notes={**WHO, "neighbors": "add-remove"}
+    ),
+    "a curve that is said to be of exchanges": lambda to: to.charge(
+        Pure(epsilon=0.1), notes={"neighbors": "replace-one"}
+    ),
+}
+
+
+def people():
+    rows = {"who": [1, 1, 2], "x": [1.0, 2, 3]}
+    data = hush.open(rows, unit="who", rows=2, budget=BUDGET)
+    data.agg(n=hush.count()).release(epsilon=1)
+    return data.ledger
+
+
+@pytest.mark.parametrize("way", OTHER_UNITS)
+def test_no_way_adds_records_to_an_account_of_people(way):
+    ledger = people()
+    before = ledger.remaining()
+    with pytest.raises(InvalidArgument, match="'row'"):
+        OTHER_UNITS[way](ledger)
+    assert ledger.remaining() == before
+
+
+@pytest.mark.parametrize("way", OTHER_RELATIONS)
+def test_no_way_adds_exchanges_to_an_account_of_additions(way):
+    ledger = people()
+    before = ledger.remaining()
+    with pytest.raises(InvalidArgument, match="replace-one"):
+        OTHER_RELATIONS[way](ledger)
+    assert ledger.remaining() == before
+
+
+def test_a_promise_about_the_unit_is_still_taken():
+    ledger = people()
+    ledger.charge(COUNT >> NOISE, notes=WHO)
+    assert ledger.release(COUNT >> NOISE, None, [1], notes=WHO).receipt.unit == "who"
+    ledger.charge(Pure(epsilon=0.1))  # of whatever unit the caller means

@@ -8,16 +8,25 @@ from typing import Any
 from hush.errors import InvalidArgument
 
 
-def _shown(value: object) -> str:
-    """Return a value as errors show it: many of them may be the data, by mistake."""
-    few = not hasattr(value, "__len__") or isinstance(value, str)
-    if few or (isinstance(value, (tuple, list)) and len(value) <= 2):
+def _single(value: object) -> bool:
+    return isinstance(value, str) or not hasattr(value, "__len__")
+
+
+def shown(value: object) -> str:
+    """Return a value as errors show it: many of them may be the data, by mistake.
+
+    Example:
+        >>> shown(0.5), shown((0, 80)), shown([1, 2, 3]), shown(([1, 2, 3], [4]))
+        ('0.5', '(0, 80)', 'a list', 'a tuple')
+    """
+    pair = isinstance(value, (tuple, list)) and len(value) <= 2
+    if _single(value) or (pair and all(map(_single, value))):  # type: ignore[call-overload]
         return repr(value)
     return f"a {type(value).__name__}"
 
 
 def _refuse(name: str, value: object, want: str) -> InvalidArgument:
-    return InvalidArgument(f"{name} must be {want}; got {_shown(value)}.")
+    return InvalidArgument(f"{name} must be {want}; got {shown(value)}.")
 
 
 _PLAIN = 1 << 64  # a numerator that no float overflows at

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import final
 
+from hush.checks import shown
 from hush.errors import InvalidArgument
+
+_ROW = "row"  # what is protected where nothing tells people apart
 
 
 class Neighbors(StrEnum):
@@ -30,7 +33,9 @@ class Neighbors(StrEnum):
             return cls(name)
         except ValueError:
             known = " or ".join(repr(str(each)) for each in cls)
-            raise InvalidArgument(f"neighbors must be {known}; got {name!r}.") from None
+            raise InvalidArgument(
+                f"neighbors must be {known}; got {shown(name)}."
+            ) from None
 
 
 @final
@@ -40,10 +45,19 @@ class Unit:
 
     `column` is None when every row is a different person. `namespace` names the
     population, so that the same people under two data sets share one account.
+
+    Its text is what charges of one account are compared by. A column that is called
+    `row` is in quotes there: its people have many rows, and are not added to rows.
+
+    Example:
+        >>> print(Unit(), Unit("driver"), Unit("row"))
+        row driver "row"
     """
 
     column: str | None = None
     namespace: str = "default"
 
     def __str__(self) -> str:
-        return "row" if self.column is None else self.column
+        if self.column is None:
+            return _ROW
+        return self.column if self.column != _ROW else f'"{_ROW}"'

@@ -187,3 +187,16 @@ def test_what_a_caller_changes_later_does_not_change_a_pair():
     p[:], q[0] = 0.5, 0.9
     assert curve.delta_at(0.3) == Pair([0.75, 0.25], [0.25, 0.75]).delta_at(0.3)
     assert curve.delta_at(0.3) == before
+
+
+def test_a_delta_among_the_last_floats_has_no_epsilon_that_is_too_small():
+    # δ that are sums of floats near 5e-324 are off by a float or more: at 1e-320 the
+    # upper end lay below an extrapolation, at 5e-324 the lower end far above it.
+    few = repeat(poisson(GDP(mu=1.0), rate=0.01), times=100)
+    known = float(few.epsilon_at(1e-300))
+    for delta in (1e-310, 1e-320, 5e-324):
+        upper, lower = few.epsilon_at(delta), few.epsilon_at_lower(delta)
+        assert known * (1 - 1e-6) <= lower <= known <= upper
+    step = known - float(few.epsilon_at(1e-290))  # of ten decades, and they shrink
+    assert few.epsilon_at_lower(5e-324) <= known + 2.331 * step
+    assert few.epsilon_at(1e-320) >= known + 1.99 * step

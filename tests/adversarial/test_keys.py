@@ -1,12 +1,13 @@
 """Attempts with keys and stored answers: one question's answer read as another's."""
 
 import json
+import pathlib
 
 import pyarrow as pa
 import pytest
 
 import hush
-from hush.errors import InvalidArgument, KeyConflict, Unsupported
+from hush.errors import HushError, InvalidArgument, KeyConflict, Unsupported
 from hush.tables.engine import fetch
 
 ROWS = {
@@ -146,3 +147,35 @@ def test_the_unit_is_never_replaced_hidden_or_brought_by_a_join():
             attempt()
     kept = fetch(data.keep({"who": "zip"}).table)
     assert sorted(kept["who"].tolist()) == ROWS["who"]
+
+
+def test_a_budget_beside_a_ledger_that_has_another_is_not_overlooked():
+    paying = ledger()  # of epsilon 1000
+    for epsilon in (1, 2000):
+        with pytest.raises(InvalidArgument, match="another budget on record"):
+            opened(paying, budget=hush.Budget(epsilon=epsilon, delta=1e-3))
+    opened(paying, budget=hush.Budget(epsilon=1000, delta=1e-3))
+    fresh = hush.Ledger.open("memory://").on(dataset="t")
+    left = opened(fresh, budget=hush.Budget(epsilon=3)).budget
+    assert left["dataset:t"].epsilon == 3
+
+
+@pytest.mark.parametrize("address", ["", pathlib.Path("b.db"), 7])
+def test_what_is_no_address_of_a_ledger_is_not_a_budget_that_is_soon_forgotten(address):
+    given = {"budget": hush.Budget(epsilon=1), "ledger": address}
+    with pytest.raises(HushError):
+        hush.open(ROWS, **given)
+    with pytest.raises(HushError):
+        hush.open_graph({"a": [1], "b": [2]}, ends=("a", "b"), **given)
+
+
+def test_a_key_that_two_have_used_reads_ones_own_answer():
+    paying = ledger()
+    paying.grant(hush.Budget(epsilon=50, delta=1e-4), analyst="ann")
+    hers = opened(paying.on(analyst="ann")).agg(n=hush.count())
+    mine = opened(paying).agg(n=hush.count())
+    first = hers.release(1, key="k")
+    assert repr(mine.stored("k")) == repr(first)  # the account paid for it, too
+    second = mine.release(2, key="k")
+    assert repr(hers.stored("k")) == repr(first)
+    assert repr(mine.stored("k")) == repr(second) != repr(first)

@@ -98,10 +98,12 @@ def records(entries: list[Entry]) -> tuple[Record, ...]:
 def stored(history: Iterable[Record], names: Iterable[str], key: str) -> Release:
     """Return what was released under a key to those who paid from these accounts."""
     mine = set(names)
-    for each in history:
-        sealed = each.kind == Kind.SEAL and each.key == key
-        if sealed and mine <= set(json.loads(each.accounts)):
-            return Release.from_json(json.dumps(each.content))
+    sealed = [each for each in history if each.kind == Kind.SEAL and each.key == key]
+    paid = [(set(json.loads(each.accounts)), each) for each in sealed]
+    found = [(names != mine, each) for names, each in paid if mine <= names]
+    if found:  # one's own before that of an analyst who paid from the account as well
+        _, first = min(found, key=lambda pair: pair[0])
+        return Release.from_json(json.dumps(first.content))
     raise InvalidArgument(
         f"no answer of {', '.join(sorted(mine))} is stored under key {key!r}. The keys "
         "are in ledger.history(), and `hush budget` lists them."

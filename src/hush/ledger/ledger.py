@@ -188,11 +188,12 @@ class Ledger:
 
         `delta` says at which δ an account of ε reads the curve. Without it: 0 where
         the curve is pure, its own δ where it has one, else a hundredth of the budget's.
+        What a curve is about only you know: notes={"unit": ..., "neighbors": ...}.
         """
         curve: Curve = what
         if not hasattr(what, "epsilon_at"):
             curve = what.curve() if sensitivity is None else what.curve(sensitivity)
-        spend = Spend(curve, repr(what), version, dict(notes or {}))
+        spend = Spend.of(what, curve, version, notes)
         key = key_or_new(key)
         event = self._payers.reserve(spend, key, delta, Kind.CHARGE)
         self._anchored(event.opening)

@@ -4,6 +4,7 @@ import secrets
 import time
 from typing import final
 
+from hush import checks
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import accounts, agreement, protocol
 from hush.ledger.account import Balance
@@ -33,7 +34,7 @@ def key_or_new(key: str | None) -> str:
         return f"{time.time_ns() // 10**6:012x}{secrets.token_hex(10)}"
     if not isinstance(key, str) or not key.isprintable() or not 0 < len(key) <= 200:
         raise InvalidArgument(
-            f"key must be 1 to 200 printable characters; got {key!r}."
+            f"key must be 1 to 200 printable characters; got {checks.shown(key)}."
         )
     return key
 

@@ -133,6 +133,7 @@ class Step:
         return getattr(self.mechanism, name, None) if found is None else found
 
 
+_AGREED = ("unit", "neighbors")  # what all charges of an account have in common
 OWN = "mechanism"  # where an error law is best asked of the mechanism again
 
 
@@ -271,12 +272,19 @@ class Plan:
         return found if self.batch else found[0]
 
     def _one(self, name: str) -> str:
-        if name in self.notes:
-            return str(self.notes[name])
         found = {
             str(value) for step in self.steps if (value := step.fact(name)) is not None
         }
-        if len(found) > 1 and name in ("unit", "neighbors"):
+        if name in self.notes:
+            said = str(self.notes[name])
+            # Whose a row is, its owner knows; how neighbors differ, the curve does.
+            if name == "neighbors" and found - {said}:
+                raise InvalidArgument(
+                    f"notes say neighbors {said!r}, and what is released says "
+                    f"{sorted(found)}: its curve holds for that alone. Leave it out."
+                )
+            return said
+        if len(found) > 1 and name in _AGREED:
             raise InvalidArgument(
                 f"one batch must have one {name}; got {sorted(found)}. A guarantee for "
                 "two of them cannot be added up: release them apart."
@@ -333,6 +341,16 @@ class Spend:
     what: str
     version: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
+    stated: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, what: Any, curve: "Curve", version: str, notes: Any) -> "Spend":
+        """Return a charge that states the unit and the relation of what is charged."""
+        noted = dict(notes or {})
+        own = {name: getattr(what, name, None) for name in _AGREED}
+        said = {name: noted.get(name, own[name]) for name in _AGREED}
+        stated = {name: str(value) for name, value in said.items() if value is not None}
+        return cls(curve, repr(what), version, noted, stated)
 
     def cost(self, grid: Grid, delta: float | None) -> Units:
         """Return what an account pays, in its grains."""
@@ -342,6 +360,7 @@ class Spend:
     def facts(self) -> dict[str, Any]:
         """What a receipt says about the charge."""
         return {
+            **self.stated,
             "mechanism": self.what,
             "version": self.version,
             "notes": describe(self.notes),

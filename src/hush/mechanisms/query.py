@@ -90,6 +90,16 @@ class Released(Mechanism):
     query: Query
     mechanism: Mechanism
 
+    @property
+    def neighbors(self) -> Neighbors:
+        """The relation of the query: an account keeps to one."""
+        return self.query.neighbors
+
+    @property
+    def unit(self) -> str:
+        """What the query protects: an account keeps to one."""
+        return self.query.unit
+
     def __post_init__(self) -> None:
         inner = self.mechanism
         if len(self.query.moves) > 1 and not isinstance(

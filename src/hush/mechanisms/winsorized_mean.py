@@ -51,6 +51,7 @@ class WinsorizedMean(Mechanism):
     bounds: tuple[float, float]
     scale: float | Fraction
     unit: ClassVar[str] = "row"  # one record is one person
+    neighbors: ClassVar[Neighbors] = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))

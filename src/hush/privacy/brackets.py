@@ -27,6 +27,7 @@ from hush.privacy.search import each, solve
 Improve = Callable[[float, float], tuple[float, float]]
 
 _SHARP = 1e-6
+_SHARPEST = 1e-300  # sums of smaller δ have few bits or none: no bound is proven
 _GRIDS = ((COARSE, FINE), (FINE, FINEST))  # the latter after all other engines
 _LATTICE_COPIES = 2000  # beyond, its bracket is too wide to help
 
@@ -168,6 +169,12 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
 def _epsilon(components: Components, delta: float) -> tuple[float, float]:
     if delta == 0.0:
         return _at_zero(components)
+    if delta < _SHARPEST:
+        return _solved(components, _SHARPEST)[0], math.inf  # ε falls in δ
+    return _solved(components, delta)
+
+
+def _solved(components: Components, delta: float) -> tuple[float, float]:
     finer: list[Improve] = []
     if direct_search.applies(components):
         ask = partial(direct_search.epsilon_bracket, components[0], delta)

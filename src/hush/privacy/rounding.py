@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hush import checks
 from hush.errors import InvalidArgument
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ def numbers(
     except (TypeError, ValueError):
         array = None
     if array is None:
-        raise InvalidArgument(f"{name} must be numbers; got {value!r}.")
+        raise InvalidArgument(f"{name} must be numbers; got {checks.shown(value)}.")
     bad = np.isnan(array) | (array < at_least) | (array > at_most)
     if array.dtype != np.float64 or np.any(bad):
         shown = array[bad].flat[0] if array.ndim else array.item()

@@ -185,7 +185,10 @@ class Mean(Aggregate):
             (released.values[part], Noise.of(part, released.mechanisms[part]))
             for part in (total, number)
         )
-        found = quotient(top, bottom, float(grid.half), released.level)
+        value, low, high = quotient(top, bottom, float(grid.half), released.level)
+        # A row counts as a step of the grid, which is within a step of its value: where
+        # all rows are alike that does not average out, and noise may be smaller still.
+        found = (value, low - float(grid.step), high + float(grid.step))
         ends = (np.clip(middle + each, lower, upper) for each in found)
         return Estimate(*ends)
 

@@ -16,6 +16,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
+from hush.checks import shown
 from hush.errors import InvalidArgument
 from hush.tables import embedded, header, texts
 from hush.tables.engine import guarded
@@ -82,7 +83,8 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
     for column, kind in types.items():
         if kind not in TYPES:
             raise InvalidArgument(
-                f"types[{column!r}] must be one of {', '.join(TYPES)}; got {kind!r}."
+                f"types[{column!r}] must be one of {', '.join(TYPES)}; got "
+                f"{shown(kind)}."
             )
     suffix = files[0].suffix
     paths = ", ".join(quoted(str(each)) for each in files)
@@ -120,14 +122,16 @@ def _columns(names: Sequence[str]) -> str:
 
 
 def _delimited(paths: str, names: Sequence[str], separator: str) -> str:
-    # Nothing is detected; a line with the wrong number of fields is left out. So is one
+    # Nothing is detected; a line with too few fields is left out. Strict mode fails on
+    # one line that ends as no other does, whatever errors it is told to ignore, and
+    # loses all lines after one with text behind a closed quote. Left out is also a line
     # that is not UTF-8, but DuckDB looks only at the columns that a query reads: one
     # would count in one question and not in another. The hash reads them all.
     every = ", ".join(map(embedded.identifier, names))
     return (
         f"read_csv([{paths}], auto_detect = false, header = true, quote = '\"', "
         f"escape = '\"', delim = {quoted(separator)}, columns = {_columns(names)}, "
-        "strict_mode = true, null_padding = false, ignore_errors = true) "
+        "strict_mode = false, null_padding = false, ignore_errors = true) "
         f"WHERE hash({every}) IS NOT NULL"
     )
 

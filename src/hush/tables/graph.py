@@ -26,6 +26,7 @@ from hush.ledger import Budget, Ledger, Release
 from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
 from hush.tables import engine
+from hush.tables.opening import paying
 from hush.tables.source import source as table_of
 from hush.tables.typed import told_apart
 
@@ -232,14 +233,6 @@ def open_graph(
     if len({str(each).lstrip("!") for each in types}) != 1:
         raise InvalidArgument(f"ends must have one type; they have {types}.")
     told_apart(found.table, ends)  # refuses now what could not be read when paid
-    paying = ledger if isinstance(ledger, Ledger) else None
-    if paying is None:
-        if budget is None and ledger is None:
-            raise InvalidArgument(
-                "give budget=, as in hush.Budget(epsilon=1), or ledger=."
-            )
-        address = ledger if isinstance(ledger, str) else "memory://"
-        paying = Ledger.open(address, budget=budget, dataset=found.name)
     most = checks.whole("degree", degree, at_least=1, at_most=10**6)
-    first, second = ends
-    return Graph(Edges(found.table, (first, second)), kind, most, paying, found.version)
+    edges = Edges(found.table, (ends[0], ends[1]))
+    return Graph(edges, kind, most, paying(ledger, budget, found.name), found.version)

@@ -42,7 +42,14 @@ def named(files: Sequence[Path], separator: str) -> list[str]:
 
 def _line(path: Path, separator: str) -> tuple[str, ...]:
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
-        return tuple(next(csv.reader(lines, delimiter=separator), ()))
+        try:
+            return tuple(next(csv.reader(lines, delimiter=separator), ()))
+        except csv.Error:  # more than 131 072 letters are no name
+            pass
+    raise InvalidArgument(
+        f"the first line of {path.name!r} has a field that is too long for a name: it "
+        "must name the columns."
+    )
 
 
 def _separated(names: Sequence[str], path: str, separator: str) -> None:

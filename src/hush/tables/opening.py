@@ -27,16 +27,16 @@ def _account(url: str, budget: Budget | None, name: str) -> Ledger:
             f"ledger {url!r} does not exist yet: begin it with budget=, as in "
             "hush.Budget(epsilon=1)."
         )
-    paying = Ledger.open(url, budget=budget, dataset=name)
+    found = Ledger.open(url, budget=budget, dataset=name)
     try:
-        paying.remaining()
+        found.remaining()
     except LedgerError:
-        paying.close()
+        found.close()
         raise InvalidArgument(
             f"the ledger has no account of data set {name!r}: open one with budget=, "
             "as in hush.Budget(epsilon=1), or give the name= it was opened under."
         ) from None
-    return paying
+    return found
 
 
 def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
@@ -53,9 +53,11 @@ def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
             )
 
 
-def _paying(given: Any, budget: Budget | None, name: str) -> Ledger:
+def paying(given: Any, budget: Budget | None, name: str) -> Ledger:
     """Return the ledger that was given, or the one at its address."""
     if isinstance(given, Ledger):
+        if budget is not None:  # opens the account, or refuses another budget than its
+            given.grant(budget)
         return given
     if given is not None and not isinstance(given, str):
         shown = f"sqlite:///{given}" if isinstance(given, os.PathLike) else "memory://"
@@ -65,7 +67,7 @@ def _paying(given: Any, budget: Budget | None, name: str) -> Ledger:
         )
     if budget is None and given is None:
         raise InvalidArgument("give budget=, as in hush.Budget(epsilon=1), or ledger=.")
-    return _account(given or "memory://", budget, name)
+    return _account("memory://" if given is None else given, budget, name)
 
 
 def open_table(
@@ -117,7 +119,7 @@ def open_table(
     if unit is not None and unit not in found.table.columns:
         known = ", ".join(sorted(found.table.columns))
         raise InvalidArgument(
-            f"unit {unit!r} is not a column; the columns are {known}."
+            f"unit {checks.shown(unit)} is not a column; the columns are {known}."
         )
     table = found.table if unit is None else told_apart(found.table, (unit,))
     return Dataset(
@@ -127,6 +129,6 @@ def open_table(
         unit,
         1 if unit is None else row_bound(_ROWS if rows is None else rows),
         Neighbors.of(neighbors),
-        _paying(ledger, budget, found.name),
+        paying(ledger, budget, found.name),
         groups if groups is None else checks.whole("groups", groups, at_least=1),
     )

@@ -22,6 +22,7 @@ from hush.tables.planned import Planned, smallest
 from hush.tables.reading import Fetched, Reading, Sums, Term, View
 from hush.tables.share import Demand, divide
 from hush.tables.statistic import Statistic
+from hush.units import Unit
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
@@ -289,7 +290,7 @@ class Query(called.Helpful):
                 part,
                 norm_of(mechanism),
                 self.groups.keys,
-                str(data.unit or "row"),
+                str(Unit(data.unit)),
                 str(data.neighbors),
             )
             for part, mechanism in zip(

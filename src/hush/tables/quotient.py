@@ -73,14 +73,16 @@ def _laplaces(one: float, other: Floats, miss: float) -> Floats:
     low = np.minimum(one, other)
     # Wider noise exceeds t more often, so that moving the wider one away is sound.
     high = np.maximum(np.maximum(one, other), low * (1 + _APART))
-    least, most = np.zeros_like(high), 2 * high * (1 - math.log(miss))
+    # In units of the wider one, whose square may be no float.
+    b = np.where(high > 0, low / np.where(high > 0, high, 1.0), 0.0)
+    least, most = np.zeros_like(b), np.full_like(b, 2 * (1 - math.log(miss)))
     for _ in range(60):
         t = (least + most) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            thin = np.where(low > 0, low**2 * np.exp(-t / low), 0.0)
-        often = (high**2 * np.exp(-t / high) - thin) / (high**2 - low**2) > miss
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            thin = np.where(b > 0, b**2 * np.exp(-t / b), 0.0)
+        often = (np.exp(-t) - thin) / (1 - b**2) > miss
         least, most = np.where(often, t, least), np.where(often, most, t)
-    return most
+    return most * high
 
 
 def quotient(

@@ -56,7 +56,12 @@ def understated(curve: Curve, truth: Truth) -> list[str]:
         x = curve.epsilon_at(d)
         if math.isfinite(x) and truth.delta(x) > mp.mpf(d) * (1 + ROUNDING):
             found.append(f"epsilon_at({d})")
-    found += [
+    return found
+
+
+def understated_elsewhere(curve: Curve, truth: Truth) -> list[str]:
+    """Return such answers in the terms of Rényi and of tests."""
+    found = [
         f"renyi_at({a})"
         for a in ORDERS
         if curve.renyi_at(a) < truth.renyi_both(a) * (1 - mp.mpf("1e-15"))
@@ -120,6 +125,7 @@ def check_composition(seed: int) -> None:
     mu = math.sqrt(sum(m * m * times for (_, _, m), times in parts))
     truth = Truth(laws, mu)
     assert not understated(curve, truth), (seed, parts)
+    assert not understated_elsewhere(curve, truth), (seed, parts)
     assert not overstated(curve, truth), (seed, parts)
 
 
@@ -144,12 +150,10 @@ def test_a_small_failure_is_not_forgotten_in_a_composition(delta: float) -> None
 @pytest.mark.parametrize("epsilon", [1e-7, 1e-5, 1e-3])
 def test_profiles_with_tiny_losses_are_not_understated(epsilon: float) -> None:
     """δ(0) is about as small as the ε at which it has ended."""
-    half, slope = mp.mpf(epsilon), mp.mpf(epsilon) / 3
     laws = [
         (p / 2, q / 2)
-        for e in (half, slope)
-        for p, q in ((1 / (1 + mp.exp(-e)), 1 / (1 + mp.exp(e))),) * 1
-        for p, q in ((p, q), (q, p))
+        for largest in (epsilon, epsilon / 3)
+        for p, q in truths.response(largest)
     ]
     truth = Truth(laws)
     curve = repeat(Profile(lambda x: float(truth.delta(x)) * (1 + 1e-15)), 3)
@@ -186,8 +190,8 @@ def removals(mechanism: Mechanism, *groups: Sequence[int]) -> Curve:
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("rate", [0.01, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("rate", [0.01, 0.5])
 def test_poisson_samples_of_data_sets(seed: int, rate: float) -> None:
     rng = random.Random(seed)
     mechanism = random_mechanism(rng, rng.choice([0.1, 1.0]))
@@ -201,7 +205,7 @@ def test_poisson_samples_of_data_sets(seed: int, rate: float) -> None:
     assert not understated(replace_one(sampled), Truth(truths.atoms(law[0,], law[9,])))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_batches_of_data_sets(seed: int) -> None:
     rng = random.Random(seed)
     mechanism, batch = random_mechanism(rng, rng.choice([0.1, 1.0])), rng.choice([1, 2])
@@ -209,8 +213,7 @@ def test_batches_of_data_sets(seed: int) -> None:
     curve = worst(
         [
             Pair(mechanism(a), mechanism(b))
-            for a in sets
-            for b in sets
+            for a, b in itertools.combinations(sets, 2)
             if len(a - b) == 1
         ]
     )
@@ -224,7 +227,7 @@ def test_batches_of_data_sets(seed: int) -> None:
     assert not understated(joined, Truth(truths.atoms(four, three)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_chains_parts_and_trees(seed: int) -> None:
     rng = random.Random(seed)
     chain = [truths.random_table(rng, 3)]

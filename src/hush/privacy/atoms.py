@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hush.errors import InvalidArgument
-from hush.privacy.rounding import Floats
+from hush.privacy.rounding import ULP, Floats
 
 # More than the rounding of a sum of a few thousand positive terms.
 GUARD = 1e-13
@@ -168,8 +168,11 @@ def above(epsilon: Floats, forward: Floats, backward: Floats) -> Atoms:
     total = min(1.0, max(forward[0], backward[0]))
     # The chord across γ = 1, where H(P||Q) at 1/γ is (H(Q||P) at γ + γ - 1)/γ.
     small = np.exp(-epsilon[1:])
-    across = (small * (forward[1:] + backward[1:]) + 1 - small) / (1 + small)
-    total = min(total, float(across.min(initial=1.0)))
+    # 1 - small keeps its digits: δ may be as small as the ε at which the chord ends.
+    across = (small * (forward[1:] + backward[1:]) - np.expm1(-epsilon[1:])) / (
+        1 + small
+    )
+    total = min(total, float(across.min(initial=1.0)) * (1 + 16 * ULP))
     sides, scale = [], 1.0
     for values in (forward, backward):
         values = np.minimum.accumulate(np.append(total, np.minimum(values[1:], total)))

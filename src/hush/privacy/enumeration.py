@@ -1,5 +1,6 @@
 """Exact composition of few atoms: all joint losses, listed."""
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,7 +64,7 @@ def enumerate_losses(components: "Components") -> Enumeration | None:
     spans = [max(map(abs, law.losses), default=0.0) for law in atoms]
     span = sum(s * times for s, (_, times) in zip(spans, components, strict=True))
     tolerance = 1e-14 * span or 1e-300
-    losses, masses, finite = np.zeros(1), np.ones(1), 1.0
+    losses, masses, log_finite = np.zeros(1), np.ones(1), 0.0
     for law, (_, times) in zip(atoms, components, strict=True):
         each = np.array(law.losses)
         weight = np.exp(np.array(law.log_probabilities))
@@ -75,8 +76,13 @@ def enumerate_losses(components: "Components") -> Enumeration | None:
             keys, at = np.unique(np.round(sums / tolerance), return_inverse=True)
             losses = keys * tolerance
             masses = np.bincount(at, weights=joint).astype(np.float64)
-            finite *= 1.0 - law.infinite_mass
+            # A product of 1 - δ would forget a δ of 1e-17.
+            log_finite += _log_rest(law.infinite_mass)
             if losses.size > _MOST:
                 return None
     blur = (steps + 1) * tolerance * 2 + 8 * ULP * span
-    return Enumeration(losses, masses, 1.0 - finite if finite < 1 else 0.0, blur)
+    return Enumeration(losses, masses, -math.expm1(log_finite), blur)
+
+
+def _log_rest(mass: float) -> float:
+    return math.log1p(-mass) if mass < 1 else -math.inf

@@ -17,7 +17,7 @@ from hush.audit.point import Point, Round, points
 from hush.audit.sampling import Many, joined, many
 from hush.errors import InvalidArgument
 from hush.noise import SECURE, Source, integers
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 
 _TRAINING = 8  # one run in so many is spent on training alone
 _LEAST = 40  # training runs of every pair
@@ -99,8 +99,7 @@ def audit(
 
     Reference: guessing with abstention [SNJ23]; betting [WR23]; events as in [DWWZK18].
     """
-    if not isinstance(claim, Curve):
-        raise InvalidArgument(f"claim must be a curve; got {claim!r}. Use Pure(1.0).")
+    curved("claim", claim)
     checks.whole("samples", samples, at_least=400)
     checks.real("level", level, above=0, below=1)
     tried = _pairs(data, neighbor, pairs)

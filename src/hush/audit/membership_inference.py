@@ -10,9 +10,8 @@ from hush import checks
 from hush.audit.auditor import audit
 from hush.audit.outputs import Floats
 from hush.audit.sampling import Batch, Many, many
-from hush.errors import InvalidArgument
 from hush.noise import SECURE, Source
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 
 
 @final
@@ -90,8 +89,7 @@ def membership(
     Reference: [YGFJ18]; likelihood ratios [CCNSTT22]; N3.4.
     """
     checks.whole("samples", samples, at_least=400)
-    if not isinstance(claim, Curve):
-        raise InvalidArgument(f"claim must be a curve; got {claim!r}.")
+    curved("claim", claim)
     if score is None:
         found = audit(
             run,

@@ -49,6 +49,7 @@ class SparseVector(Mechanism):
     def __post_init__(self) -> None:
         checks.whole("threshold", self.threshold)
         checks.rational("scale", self.scale)
+        checks.flag("monotone", self.monotone)
         checks.whole("hits", self.hits, at_least=1)
 
     @cached_property

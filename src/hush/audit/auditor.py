@@ -114,6 +114,9 @@ def audit(
 
 
 def _pairs(data: Any, neighbor: Any, pairs: Iterable[Any]) -> list[Pair]:
+    if data is not None and neighbor is None:
+        # Code that fails on None would be accused of telling it from the data.
+        raise InvalidArgument("neighbor must be given with data; use pairs for None.")
     given = [] if data is None and neighbor is None else [Pair("given", data, neighbor)]
     for i, each in enumerate(pairs):
         given.append(each if isinstance(each, Pair) else Pair(f"pair {i}", *each))
@@ -208,6 +211,8 @@ def _found(tested: _Tested, claim: Curve, level: float, roc: Any, spent: int) ->
     event, point, rounds = tested.last.event, tested.last.event.point, tested.rounds
     p_value = point.p_value(rounds, level)
     counts = [counted(each.guesses) for each in rounds]
+    runs, made = sum(len(each.guesses) for each in rounds), sum(m for _, m in counts)
+    sides = max(each.sides for each in rounds)
     return Audit(
         verdict=Verdict.VIOLATED if p_value <= 1 - level else Verdict.NOT_REFUTED,
         claim=claim,
@@ -217,13 +222,14 @@ def _found(tested: _Tested, claim: Curve, level: float, roc: Any, spent: int) ->
         delta=point.delta if point.kind != "accuracy" else 0.0,
         event=str(event),
         pair=tested.last.pair.how,
-        samples=sum(len(each.guesses) for each in rounds) + spent,
-        guesses=sum(made for _, made in counts),
+        samples=runs + spent,
+        guesses=made,
         right=sum(right for right, _ in counts),
         catches=point.caught(rounds, level),
         point=(point.epsilon, point.delta),
         roc=roc,
         tested=len(rounds[-1].guesses),
+        allowed=point.chance(point.epsilon, sides, made / runs),
     )
 
 

@@ -29,6 +29,16 @@ class Membership:
     samples: int
     margin: float
 
+    def __str__(self) -> str:
+        """Return what was caught, beside what the claim allows, at a level of 5 %."""
+        found, most = self.power_at(0.05), float(self.claim.power_at(0.05))
+        kept = "within the claim at every" if self.within_claim else "beyond it at some"
+        return (
+            f"accusing 5% of outsiders, {found:.1%} of members were found; the claim "
+            f"allows {most:.1%}\n{kept} level, ± {self.margin:.2g} "
+            f"({self.samples} runs)"
+        )
+
     @property
     def advantage(self) -> float:
         """The largest true minus false positive rate."""

@@ -11,8 +11,6 @@ from hush import checks
 from hush.estimate import Estimate
 from hush.inference.convolution import Convolution, Error, convolve
 
-_MANY = 20  # lines that are read one by one
-
 
 @dataclass(frozen=True)
 class Interval(Estimate):
@@ -46,16 +44,7 @@ class Interval(Estimate):
         return iter(self.interval(self.level))
 
     def __str__(self) -> str:
-        parts = np.broadcast_arrays(self.value, *self)
-        level = f"({100 * self.level:g}%)"
-        if not np.ndim(self.value):
-            value, low, high = map(float, parts)
-            return f"{value:.4g}, from {low:.4g} to {high:.4g} {level}"
-        rows = list(zip(*map(np.ravel, parts), strict=True))
-        head = " ".join(f"{name:>10}" for name in ("estimate", "from", f"to {level}"))
-        lines = [" ".join(f"{each:>10.4g}" for each in row) for row in rows[:_MANY]]
-        rest = [f"... and {len(rows) - _MANY} more"] if len(rows) > _MANY else []
-        return "\n".join([head, *lines, *rest])
+        return self._text(self.level)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def test_a_parameter_that_is_no_noise_is_refused():
     with pytest.raises(InvalidArgument, match="lose less"):
         calibrate(lambda mu: GDP(mu), Approx(1, 1e-6))
     # A target that everything meets is answered by the smallest parameter.
-    assert calibrate(lambda std: GDP(mu=0.0), Approx(1, 1e-6)) == 1e-12
+    assert calibrate(lambda _: GDP(mu=0.0), Approx(1, 1e-6)) == 1e-12
 
 
 def test_a_number_is_no_yes():

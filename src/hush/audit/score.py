@@ -122,9 +122,7 @@ def _ratio(codes: Codes, side: NDArray[np.bool_], count: int) -> Floats:
     return found
 
 
-def _looked_up(
-    name: str, coded: Coded, ratio: Floats, said: Words
-) -> Score:
+def _looked_up(name: str, coded: Coded, ratio: Floats, said: Words) -> Score:
     def of(table: Table) -> Floats:
         return ratio[np.minimum(coded(table), len(ratio) - 1)]
 

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from hush import checks
 from hush.estimate import Estimate
 from hush.inference.convolution import Convolution, Error, convolve
@@ -22,6 +20,7 @@ class Interval(Estimate):
         (0.336, 0.664)
         >>> print(Interval(0.5, std=0.1, effective=25.0, level=0.9))
         0.5, from 0.3355 to 0.6645 (90%)
+        >>> import numpy as np
         >>> print(Interval(np.array([0.5, 0.8]), std=0.1, effective=25.0, level=0.9))
           estimate       from   to (90%)
                0.5     0.3355     0.6645

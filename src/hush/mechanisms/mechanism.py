@@ -110,7 +110,7 @@ class Mechanism(ABC):
         checks.real("within", within, above=0)
         checks.real("level", level, above=0, below=1)
         calibration.named(cls, public)
-        calibration.moved(sensitivity)
+        calibration.distance(sensitivity)
         return calibration.largest(
             lambda noise: cls(**{cls.noise: noise}, **public),
             lambda found: found.error.chance(within) >= level,

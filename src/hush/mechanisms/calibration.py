@@ -44,9 +44,10 @@ def named(kind: Any, public: dict[str, Any]) -> None:
         >>> from hush.mechanisms import Laplace
         >>> named(Laplace, {"step": 1})
     """
-    if not is_dataclass(kind):
+    made: Any = kind  # a mechanism of somebody else may be no dataclass
+    if not is_dataclass(made):
         return
-    known = [each for each in fields(kind) if each.name != kind.noise]
+    known = [each for each in fields(made) if each.name != kind.noise]
     names = [each.name for each in known]
     for each in public:
         if each not in names:

@@ -122,3 +122,10 @@ def interval(name: str, value: Any) -> tuple[float, float]:
     if lower > upper:
         raise _refuse(name, value, "a pair with lower <= upper")
     return lower, upper
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False; a number in its place is a mistake."""
+    if isinstance(value, bool):
+        return value
+    raise _refuse(name, value, "True or False")

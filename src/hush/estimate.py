@@ -1,5 +1,6 @@
 """An estimate: a value, how far it may be off, and how many people it is worth."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -40,13 +41,30 @@ class Estimate:
         reach = NormalDist().inv_cdf((1 + level) / 2) * np.asarray(self.std)
         return self.value - reach, self.value + reach
 
+    def _names(self) -> tuple[str, Sequence[Any]] | None:
+        """Return what the numbers are of, a heading and a name for each, if known."""
+        return None
+
     def __str__(self) -> str:
         """Return a line for each number, up to twenty, with its ends at 95 %."""
-        parts = np.broadcast_arrays(self.value, *self.interval(0.95))
+        return self._text(0.95)
+
+    def _text(self, level: float) -> str:
+        parts = np.broadcast_arrays(self.value, *self.interval(level))
+        share = f"({100 * level:g}%)"
         if not parts[0].ndim:
-            return "{:.4g}, from {:.4g} to {:.4g} (95%)".format(*map(float, parts))
+            value, low, high = map(float, parts)
+            return f"{value:.4g}, from {low:.4g} to {high:.4g} {share}"
         rows = list(zip(*map(np.ravel, parts), strict=True))
+        head = " ".join(f"{name:>10}" for name in ("estimate", "from", f"to {share}"))
         lines = [" ".join(f"{each:>10.4g}" for each in row) for row in rows[:_SHOWN]]
-        head = " ".join(f"{name:>10}" for name in ("estimate", "from", "to (95%)"))
+        lines = [head, *lines]
+        if (known := self._names()) is not None:
+            first = [known[0], *map(str, known[1][: len(lines) - 1])]
+            width = max(map(len, first))
+            lines = [
+                f"{name:>{width}} {line}"
+                for name, line in zip(first, lines, strict=True)
+            ]
         rest = [f"... and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
-        return "\n".join([head, *lines, *rest])
+        return "\n".join([*lines, *rest])

@@ -251,6 +251,14 @@ def test_the_outcome_can_be_read_stored_and_drawn():
     assert "neighbor when value >=" in found.event
     assert "guesses right" in str(found)
     assert "with 95% confidence" in str(found)
+    assert "(claimed: 0.5)" in str(found)
+    # e^0.5 / (1 + e^0.5) is what the claim allows, and more were right.
+    assert "the claim allows 62.2%" in str(found)
+    assert found.right / found.guesses > found.allowed == pytest.approx(0.62246, 1e-5)
+    assert [line.split(" when ")[0] for line in str(found).splitlines()[3:]] == [
+        "guessed neighbor",
+        "guessed data",
+    ]
     axes = found.plot()
     assert axes.get_xlabel().startswith("false positives")
     calm = audit(NOISE, 0, 1, claim=Pure(1.0), samples=4000, source=Seeded(1))

@@ -210,3 +210,15 @@ def test_wrong_arguments_are_named():
         proportion_interval(math.nan, n=5, mechanism=noise)
     with pytest.raises(InvalidArgument, match="mechanism"):
         proportion_interval(1, n=5, mechanism=Fraction(1))
+
+
+def test_a_share_in_place_of_a_count_is_refused():
+    # Noise for a share is too small to take any count there.
+    small = Laplace(scale=1 / 500)
+    with pytest.raises(InvalidArgument, match="noisy count"):
+        proportion_interval(0.3, n=500, mechanism=small)
+    with pytest.raises(InvalidArgument, match="noisy count"):
+        proportion_test(0.3, null=0.2, n=500, mechanism=small)
+    # Counts are not: whole ones, and what noise of that size makes of them.
+    assert proportion_interval(3.004, n=500, mechanism=small, tie=0.5).value > 0.005
+    assert proportion_interval(0.3, n=500, mechanism=Laplace(1.0), tie=0.5).value >= 0

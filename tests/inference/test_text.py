@@ -2,12 +2,31 @@
 
 import numpy as np
 
-from hush.inference import Interval, Test, confidence_set, consistent, tree
+from hush.inference import (
+    Interval,
+    Test,
+    confidence_set,
+    consistent,
+    fit_test,
+    independence_test,
+    tree,
+)
+from hush.mechanisms import Geometric
+from hush.noise import Seeded
 
 
 def test_a_test_prints_as_a_sentence():
     found = Test(statistic=11.672, p_value=0.0042, alternative="two-sided")
-    assert str(found) == "11.67, p = 0.0042 (two-sided)"
+    assert str(found) == "statistic 11.67, p = 0.0042 (two-sided)"
+
+
+def test_a_chi_square_test_has_no_sides():
+    noise = Geometric(scale=1)
+    asked = {"n": 300, "mechanism": noise, "draws": 19, "source": Seeded(1)}
+    assert str(independence_test([[90, 60], [50, 100]], **asked)).endswith(
+        "p = 0.05 (dependence)"
+    )
+    assert "(other shares)" in str(fit_test([130, 90, 80], [1, 1, 1], **asked))
 
 
 def test_many_numbers_print_one_line_each():

@@ -312,3 +312,17 @@ def test_levels_are_uniform_and_rows_valid():
         finder.find(back)
     with pytest.raises(InvalidArgument, match="at least one"):
         finder.find(finder.encode([]))
+
+
+def test_what_was_found_is_named_where_it_is_printed():
+    finder = HeavyHitters(epsilon=4.0, bits=16, step=8)
+    words = np.concatenate([np.full(3000, 4242), np.arange(3000)])
+    lines = str(finder.find(finder.encode(words, source=Seeded(1)))).splitlines()
+    assert lines[0].split() == ["value", "estimate", "from", "to", "(95%)"]
+    assert lines[1].split()[0] == "4242"
+    oracle = UnaryEncoding(epsilon=1.0, size=30)
+    shares = oracle.estimate(oracle.encode(np.arange(600) % 30, source=Seeded(2)))
+    lines = str(shares).splitlines()
+    assert lines[0].split()[0] == "category"
+    assert [line.split()[0] for line in lines[1:21]] == [str(i) for i in range(20)]
+    assert lines[21] == "... and 10 more"

@@ -225,3 +225,29 @@ def test_canonical_noise_meets_its_target():
     tulap = m.Canonical(Approx(epsilon=1.0, delta=0.01))
     assert tulap.curve(1).delta_at(1.0) == pytest.approx(0.01, rel=1e-9)
     assert tulap.error.std < m.Geometric.for_epsilon(1.0).error.std
+
+
+def test_names_of_other_libraries_are_refused_with_ours():
+    for wrong, said in (
+        (lambda: m.TopK.for_epsilon(1, k=2), "count"),
+        (lambda: m.SparseVector.for_epsilon(1, threshold=9, c=3), "hits"),
+        (lambda: m.Quantile.for_epsilon(1, q=0.5, bounds=(0, 1)), "at"),
+        (lambda: m.Laplace.for_accuracy(5, digits=3), "step"),
+        (lambda: m.SparseVector.for_epsilon(1, 10), "needs threshold"),
+    ):
+        with pytest.raises(InvalidArgument, match=said):
+            wrong()
+
+
+def test_a_missing_delta_is_asked_for_by_name():
+    # A second number in its place would be taken for the sensitivity.
+    with pytest.raises(InvalidArgument, match="by name, delta="):
+        m.Gaussian.for_epsilon(1, 1e-6)
+    with pytest.raises(InvalidArgument, match=r"sensitivity must be .* above 0"):
+        m.Laplace.for_epsilon(1, sensitivity=0)
+
+
+def test_an_error_prints_what_it_means():
+    assert repr(m.Laplace(1.0).error) == "Error(within 3 at 95%, std 1.414)"
+    gap = m.Exponential(scale=2.0).error.among(1000)
+    assert repr(gap) == "Gap(at most 19.7 below the best of 1000 at 95%)"

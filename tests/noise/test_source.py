@@ -16,6 +16,9 @@ from scipy import stats
 
 from goodness import FALSE_ALARM
 from hush import noise
+from hush.errors import InvalidArgument
+from hush.local import RandomizedResponse
+from hush.mechanisms import Laplace
 from hush.noise.source import SECURE, Seeded, _keystream, _Secure
 
 
@@ -185,3 +188,19 @@ def test_long_integers_have_every_bit():
         assert 0 <= draw < 2**130
         seen |= draw
     assert seen == 2**130 - 1  # fails wrongly with probability 130·2^-200
+
+
+@pytest.mark.parametrize("wrong", [7, None, np.random.default_rng(1)])
+def test_what_is_no_source_is_refused_by_name(wrong):
+    for draw in (
+        lambda: noise.discrete_laplace(2, source=wrong),
+        lambda: noise.discrete_gaussian(2, source=wrong),
+        lambda: noise.integers(6, source=wrong),
+        lambda: noise.bernoulli(0.5, source=wrong),
+        lambda: noise.bernoulli_exp(0.5, source=wrong),
+        lambda: noise.categorical([0.0, 1.0], source=wrong),
+        lambda: Laplace(1.0).run(3, source=wrong),
+        lambda: RandomizedResponse(epsilon=1.0).encode([1], source=wrong),
+    ):
+        with pytest.raises(InvalidArgument, match=r"source must be .*Seeded"):
+            draw()

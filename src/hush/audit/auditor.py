@@ -17,7 +17,7 @@ from hush.audit.point import Point, Round, points
 from hush.audit.sampling import Many, joined, many
 from hush.errors import InvalidArgument
 from hush.noise import SECURE, Source, integers
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 
 _TRAINING = 8  # one run in so many is spent on training alone
 _LEAST = 40  # training runs of every pair
@@ -99,8 +99,7 @@ def audit(
 
     Reference: guessing with abstention [SNJ23]; betting [WR23]; events as in [DWWZK18].
     """
-    if not isinstance(claim, Curve):
-        raise InvalidArgument(f"claim must be a curve; got {claim!r}. Use Pure(1.0).")
+    curved("claim", claim)
     checks.whole("samples", samples, at_least=400)
     checks.real("level", level, above=0, below=1)
     tried = _pairs(data, neighbor, pairs)
@@ -115,6 +114,9 @@ def audit(
 
 
 def _pairs(data: Any, neighbor: Any, pairs: Iterable[Any]) -> list[Pair]:
+    if data is not None and neighbor is None:
+        # Code that fails on None would be accused of telling it from the data.
+        raise InvalidArgument("neighbor must be given with data; use pairs for None.")
     given = [] if data is None and neighbor is None else [Pair("given", data, neighbor)]
     for i, each in enumerate(pairs):
         given.append(each if isinstance(each, Pair) else Pair(f"pair {i}", *each))
@@ -209,6 +211,8 @@ def _found(tested: _Tested, claim: Curve, level: float, roc: Any, spent: int) ->
     event, point, rounds = tested.last.event, tested.last.event.point, tested.rounds
     p_value = point.p_value(rounds, level)
     counts = [counted(each.guesses) for each in rounds]
+    runs, made = sum(len(each.guesses) for each in rounds), sum(m for _, m in counts)
+    sides = max(each.sides for each in rounds)
     return Audit(
         verdict=Verdict.VIOLATED if p_value <= 1 - level else Verdict.NOT_REFUTED,
         claim=claim,
@@ -218,13 +222,14 @@ def _found(tested: _Tested, claim: Curve, level: float, roc: Any, spent: int) ->
         delta=point.delta if point.kind != "accuracy" else 0.0,
         event=str(event),
         pair=tested.last.pair.how,
-        samples=sum(len(each.guesses) for each in rounds) + spent,
-        guesses=sum(made for _, made in counts),
+        samples=runs + spent,
+        guesses=made,
         right=sum(right for right, _ in counts),
         catches=point.caught(rounds, level),
         point=(point.epsilon, point.delta),
         roc=roc,
         tested=len(rounds[-1].guesses),
+        allowed=point.chance(point.epsilon, sides, made / runs),
     )
 
 

@@ -17,7 +17,7 @@ from scipy import special
 
 from hush import checks
 from hush.audit.evidence import binomial
-from hush.audit.finding import Verdict
+from hush.audit.finding import Verdict, p_text
 from hush.errors import InvalidArgument
 from hush.noise import SECURE, Source, integers
 from hush.privacy.approx import Approx
@@ -59,7 +59,7 @@ class OneRun:
 
     def __str__(self) -> str:
         return (
-            f"{self.verdict}: {self.claim}, p = {self.p_value:.3g}; "
+            f"{self.verdict}: {self.claim}, {p_text(self.p_value)}; "
             f"{self.right} of {self.guesses} guesses right ({self.canaries} canaries); "
             f"epsilon >= {self.epsilon_lower:.4g}, mu >= {self.mu_lower:.4g}"
         )

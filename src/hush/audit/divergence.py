@@ -69,7 +69,8 @@ class Replay:
         return "\n".join(each.reveal() for each in self.divergences)
 
     def __str__(self) -> str:
-        heard = f"{len(self.calls)} mechanism runs heard"
+        runs = "run" if len(self.calls) == 1 else "runs"
+        heard = f"{len(self.calls)} mechanism {runs} heard"
         if self.passed:
             return f"replayed: {heard}, no divergence"
         lines = "\n".join(f"  {each}" for each in self.divergences)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, final
 
 from hush.privacy.curve import Curve
+from hush.privacy.pure import Pure
 
 
 class Verdict(StrEnum):
@@ -14,6 +15,22 @@ class Verdict(StrEnum):
 
     VIOLATED = "violated"
     NOT_REFUTED = "not refuted"
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value as text; none is 0.
+
+    Example:
+        >>> p_text(0.0123), p_text(0.0)
+        ('p = 0.0123', 'p < 1e-300')
+    """
+    return f"p = {p_value:.3g}" if p_value >= 1e-300 else "p < 1e-300"
+
+
+def _sides(event: str) -> list[str]:
+    """Return what is guessed when, side by side."""
+    near, found, far = event.partition("; data when ")
+    return [near, f"data when {far}"] if found else [event]
 
 
 @final
@@ -44,6 +61,7 @@ class Audit:
     point: tuple[float, float]  # the promise δ(ε) that was tested
     roc: tuple[tuple[float, ...], tuple[float, ...]] = field(repr=False)
     tested: int = 0  # runs behind `roc`
+    allowed: float = math.nan  # share of right guesses that the claim allows, about
 
     @property
     def violated(self) -> bool:
@@ -51,19 +69,34 @@ class Audit:
         return self.verdict is Verdict.VIOLATED
 
     def __str__(self) -> str:
-        at = f" at delta {self.delta:.3g}" if self.delta else ""
+        """Return verdict, bound, evidence and event, a line for each."""
+        at = "" if isinstance(self.claim, Pure) else f" at delta {self.delta:.3g}"
+        claimed = f" (claimed: {self.point[0]:.4g})" if self._compared else ""
         lines = [
-            f"{self.verdict}: {self.claim}, p = {self.p_value:.3g}",
-            f"the true epsilon is at least {self.epsilon_lower:.4g}{at}, with "
+            f"{self.verdict}: {self.claim}, {p_text(self.p_value)}",
+            f"the true epsilon is at least {self.epsilon_lower:.4g}{at}{claimed}, with "
             f"{100 * self.level:.6g}% confidence",
-            f"{self.right} of {self.guesses} guesses right, data or neighbor, in "
-            f"{self.samples} runs",
-            f"guessed: {self.event}",
+            f"{self.right} of {self.guesses} guesses right{self._shares} "
+            f"({self.samples} runs)",
+            *(f"guessed {each}" for each in _sides(self.event)),
         ]
         if not self.violated:
             caught = f"epsilon {self.catches:.4g}{at}"
             lines.append(f"an audit like this catches {caught} 95 times in 100")
         return "\n".join(lines)
+
+    @property
+    def _compared(self) -> bool:
+        """Whether the claim names an ε at the δ of the bound."""
+        return self.point[1] == self.delta
+
+    @property
+    def _shares(self) -> str:
+        """How many guesses were right, beside how many the claim allows."""
+        if not self.guesses or math.isnan(self.allowed):
+            return ""
+        share = self.right / self.guesses
+        return f", {share:.1%}; the claim allows {self.allowed:.1%}"
 
     def to_json(self) -> str:
         """Return the outcome as JSON text; infinities are null."""

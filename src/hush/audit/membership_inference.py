@@ -10,9 +10,8 @@ from hush import checks
 from hush.audit.auditor import audit
 from hush.audit.outputs import Floats
 from hush.audit.sampling import Batch, Many, many
-from hush.errors import InvalidArgument
 from hush.noise import SECURE, Source
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 
 
 @final
@@ -29,6 +28,16 @@ class Membership:
     claim: Curve
     samples: int
     margin: float
+
+    def __str__(self) -> str:
+        """Return what was caught, beside what the claim allows, at a level of 5 %."""
+        found, most = self.power_at(0.05), float(self.claim.power_at(0.05))
+        kept = "within the claim at every" if self.within_claim else "beyond it at some"
+        return (
+            f"accusing 5% of outsiders, {found:.1%} of members were found; the claim "
+            f"allows {most:.1%}\n{kept} level, ± {self.margin:.2g} "
+            f"({self.samples} runs)"
+        )
 
     @property
     def advantage(self) -> float:
@@ -90,8 +99,7 @@ def membership(
     Reference: [YGFJ18]; likelihood ratios [CCNSTT22]; N3.4.
     """
     checks.whole("samples", samples, at_least=400)
-    if not isinstance(claim, Curve):
-        raise InvalidArgument(f"claim must be a curve; got {claim!r}.")
+    curved("claim", claim)
     if score is None:
         found = audit(
             run,

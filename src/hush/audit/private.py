@@ -6,6 +6,7 @@ from typing import Any
 
 from hush import checks
 from hush.audit.auditor import audit
+from hush.audit.finding import p_text
 from hush.audit.sampling import Many
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
@@ -60,10 +61,10 @@ def assert_private(
         if not again.violated:
             return
         found.append(again)
-    first, second = (f"{each.p_value:.3g}" for each in found)
+    first, second = (p_text(each.p_value) for each in found)
     raise AssertionError(
         f"{again}\n"
-        f"refuted twice on runs of their own, p = {first} and then {second}, both at "
+        f"refuted twice on runs of their own, {first} and then {second}, both at "
         f"most {alone:.3g}: a claim that holds fails so with chance at most "
         f"{false_alarm:.3g}"
     )

@@ -40,6 +40,12 @@ class Reconstruction:
     queries: int
     residual: float
 
+    def __str__(self) -> str:
+        return (
+            f"{self.bits.size} bits from {self.queries} questions by {self.method}; "
+            f"they explain every answer to ± {self.residual:.4g}"
+        )
+
     def recovered(self, secret: Any) -> float:
         """Return the share of people whose bit was found; half are found by luck.
 
@@ -85,6 +91,11 @@ def reconstruct(
 
     Reference: [DN03]; N2.1, N2.2; linear programs [DMT07].
     """
+    if not callable(answer):
+        raise InvalidArgument(
+            "answer must be a function of who is asked, a vector of truth values; got "
+            f"a {type(answer).__name__}."
+        )
     checks.whole("people", people, at_least=1)
     if method == "exhaustive":
         return _exhaustive(answer, people, within, batch)

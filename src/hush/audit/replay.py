@@ -255,9 +255,9 @@ def replay(
         >>> from hush.mechanisms import Laplace, sum
         >>> total = sum(bounds=(0, 10)) >> Laplace(scale=10.0)
         >>> print(replay(total.run, [3, 4], [3, 4, 9]))
-        replayed: 1 mechanism runs heard, no divergence
+        replayed: 1 mechanism run heard, no divergence
         >>> print(replay(lambda d: total.run(d) + len(d), [3, 4], [3, 4, 9]))
-        diverged (1 mechanism runs heard):
+        diverged (1 mechanism run heard):
           result: result has another value
 
     Reference: the recipe is due to [CEDBF26].

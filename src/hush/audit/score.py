@@ -20,6 +20,7 @@ from hush.audit.outputs import FINITE, SPECIAL, WORD, Codes, Floats, Table, lowe
 _BINS = 40
 _FEW = 64  # so many different values are looked at one by one
 _BITS = "the lowest bit of "
+_SAID = 3  # so many ranges are named
 _JOINT = 6  # so many leaves are also compared with each other
 
 
@@ -70,14 +71,44 @@ class Bins:
         """How many cells there are."""
         return len(self.edges) + 1
 
-    def text(self, code: int, name: str) -> str:
-        """Return in words that `name` lies in a cell."""
-        low = f"{self.edges[code - 1]:.6g} <= " if code else ""
-        high = f" < {self.edges[code]:.6g}" if code < len(self.edges) else ""
-        return f"{low}{name}{high}"
+    def text(self, first: int, last: int, name: str) -> str:
+        """Return in words that `name` lies in one of neighboring cells.
+
+        Example:
+            >>> bins = Bins(np.array([0.0, 1.0, 2.0]))
+            >>> bins.text(1, 2, "value"), bins.text(3, 3, "value")
+            ('0 <= value < 2', 'value >= 2')
+        """
+        low = f"{self.edges[first - 1]:.6g}" if first else ""
+        high = f"{self.edges[last]:.6g}" if last < len(self.edges) else ""
+        if low and high:
+            return f"{low} <= {name} < {high}"
+        if low or high:
+            return f"{name} >= {low}" if low else f"{name} < {high}"
+        return f"{name} is a number"
+
+
+def _runs(found: list[int]) -> list[tuple[int, int]]:
+    """Return whole numbers as runs (first, last), in the order they first come in."""
+    ends: dict[int, int] = {}
+    for each in sorted(found):
+        begun = next((first for first, last in ends.items() if last == each - 1), each)
+        ends[begun] = each
+    rank = {each: place for place, each in enumerate(found)}
+    return sorted(
+        ends.items(), key=lambda run: min(rank[i] for i in range(run[0], run[1] + 1))
+    )
+
+
+def _or(phrases: list[str]) -> str:
+    """Join the first few phrases; what is left out is counted."""
+    more = len(phrases) - _SAID
+    rest = [f"{more} more of the kind"] if more > 0 else []
+    return " or ".join([*phrases[:_SAID], *rest])
 
 
 Coded = Callable[[Table], Codes]
+Words = Callable[[list[int]], list[str]]  # cells, the most telling first, as phrases
 
 
 def _ratio(codes: Codes, side: NDArray[np.bool_], count: int) -> Floats:
@@ -91,21 +122,19 @@ def _ratio(codes: Codes, side: NDArray[np.bool_], count: int) -> Floats:
     return found
 
 
-def _looked_up(
-    name: str, coded: Coded, ratio: Floats, text: Callable[[int], str]
-) -> Score:
+def _looked_up(name: str, coded: Coded, ratio: Floats, said: Words) -> Score:
     def of(table: Table) -> Floats:
         return ratio[np.minimum(coded(table), len(ratio) - 1)]
 
     def words(low: float, high: float) -> str:
-        near = [text(i) for i in np.argsort(-ratio)[:3] if ratio[i] >= max(high, 1e-9)]
-        far = [text(i) for i in np.argsort(ratio)[:3] if ratio[i] <= min(low, -1e-9)]
-        said = [
-            f"{side} when {' or '.join(each)}"
+        near = [int(i) for i in np.argsort(-ratio) if ratio[i] >= max(high, 1e-9)]
+        far = [int(i) for i in np.argsort(ratio) if ratio[i] <= min(low, -1e-9)]
+        told = [
+            f"{side} when {_or(said(each))}"
             for side, each in (("neighbor", near), ("data", far))
             if each
         ]
-        return "; ".join(said) or "never"
+        return "; ".join(told) or "never"
 
     return Score(name, of, words)
 
@@ -113,6 +142,8 @@ def _looked_up(
 def _plain(name: str, of: Callable[[Table], Floats], sign: float) -> Score:
     def words(low: float, high: float) -> str:
         more, less = (">=", "<=") if sign > 0 else ("<=", ">=")
+        if low == np.nextafter(high, -np.inf):  # nothing lies between
+            less, low = less[0], high
         said = []
         if np.isfinite(high):
             said.append(f"neighbor when {name} {more} {sign * high:.6g}")
@@ -136,7 +167,7 @@ class _Column:
     of: Callable[[Table], Floats]
     special: Callable[[Table], Codes]
     bins: Bins
-    said: Callable[[int], str] | None = None  # a cell in words, where bins do not do
+    said: Words | None = None  # cells in words, where bins do not do
 
     def coded(self, table: Table) -> Codes:
         special = self.special(table)
@@ -147,13 +178,19 @@ class _Column:
     def count(self) -> int:
         return self.bins.count + len(SPECIAL) + 256
 
-    def text(self, code: int, words: tuple[str, ...]) -> str:
-        cell = code - len(SPECIAL) - 256
-        if cell >= 0:
-            return self.said(cell) if self.said else self.bins.text(cell, self.name)
-        if code > WORD:
-            return f"{self.name} is {words[code - WORD - 1]!r}"
-        return f"{self.name} is {SPECIAL[code]}"
+    def phrases(self, codes: list[int], words: tuple[str, ...]) -> list[str]:
+        """Return in words which codes are meant, neighboring cells as one."""
+        first = len(SPECIAL) + 256
+        cells = [code - first for code in codes if code >= first]
+        kinds = [code for code in codes if code < first]
+        named = [
+            repr(words[code - WORD - 1]) if code > WORD else SPECIAL[code]
+            for code in kinds
+        ]
+        told = [f"{self.name} is {' or '.join(named[:_SAID])}"] if named else []
+        if self.said:
+            return told + self.said(cells)
+        return told + [self.bins.text(*run, self.name) for run in _runs(cells)]
 
 
 def _value(place: int) -> Callable[[Table], Floats]:
@@ -202,13 +239,29 @@ def _bits(column: _Column, table: Table) -> _Column:
     seen = of(table)
     cells = Bins.of(seen, few=2000)
 
-    def said(cell: int) -> str:
-        example = seen[cells.code(seen) == cell][0]  # no cell is named but a seen one
-        place = round(example / 256)
-        bit = f"{_BITS}{column.name} is 2^{example - 256 * place:.0f}"
-        return f"{bit} where {coarse.text(place, column.name)}"
+    def said(found: list[int]) -> list[str]:
+        lowest: dict[int, list[int]] = {}  # by where the value lies
+        codes = cells.code(seen)
+        for cell in found:
+            example = seen[codes == cell][0]  # no cell is named but a seen one
+            place = round(example / 256)
+            lowest.setdefault(place, []).append(round(example - 256 * place))
+        return [
+            f"{_BITS}{column.name} is {_powers(bits)} where "
+            f"{coarse.text(place, place, column.name)}"
+            for place, bits in lowest.items()
+        ]
 
     return _Column(f"{_BITS}{column.name}", of, column.special, cells, said)
+
+
+def _powers(exponents: list[int]) -> str:
+    """Return powers of two in words, the most telling first."""
+    runs = [
+        f"2^{first}" if first == last else f"2^{first} to 2^{last}"
+        for first, last in _runs(exponents)
+    ]
+    return " or ".join(runs[:_SAID])
 
 
 def candidates(table: Table) -> Iterator[Candidate]:
@@ -232,7 +285,10 @@ def _cells(column: _Column, words: tuple[str, ...]) -> Fit:
     def fit(table: Table, side: NDArray[np.bool_]) -> Score:
         ratio = _ratio(column.coded(table), side, column.count)
         return _looked_up(
-            column.name, column.coded, ratio, lambda code: column.text(code, words)
+            column.name,
+            column.coded,
+            ratio,
+            lambda codes: column.phrases(codes, words),
         )
 
     return fit

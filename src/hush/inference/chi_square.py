@@ -118,7 +118,7 @@ def fit_test(
 
     found = float(statistic(cells))
     null = statistic(_noisy(people, chances, mechanism, draws, source))
-    return Test(found, _rank(found, null), "two-sided")
+    return Test(found, _rank(found, null), "other shares")
 
 
 def independence_test(
@@ -165,7 +165,7 @@ def independence_test(
 
     found = float(statistic(cells))
     null = statistic(_noisy(people, expected(cells), mechanism, draws, source))
-    return Test(found, _rank(found, null), "two-sided")
+    return Test(found, _rank(found, null), "dependence")
 
 
 def _shares(margin: Floats, people: int) -> Floats:

@@ -5,13 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from hush import checks
 from hush.estimate import Estimate
 from hush.inference.convolution import Convolution, Error, convolve
-
-_MANY = 20  # lines that are read one by one
 
 
 @dataclass(frozen=True)
@@ -24,6 +20,7 @@ class Interval(Estimate):
         (0.336, 0.664)
         >>> print(Interval(0.5, std=0.1, effective=25.0, level=0.9))
         0.5, from 0.3355 to 0.6645 (90%)
+        >>> import numpy as np
         >>> print(Interval(np.array([0.5, 0.8]), std=0.1, effective=25.0, level=0.9))
           estimate       from   to (90%)
                0.5     0.3355     0.6645
@@ -46,16 +43,7 @@ class Interval(Estimate):
         return iter(self.interval(self.level))
 
     def __str__(self) -> str:
-        parts = np.broadcast_arrays(self.value, *self)
-        level = f"({100 * self.level:g}%)"
-        if not np.ndim(self.value):
-            value, low, high = map(float, parts)
-            return f"{value:.4g}, from {low:.4g} to {high:.4g} {level}"
-        rows = list(zip(*map(np.ravel, parts), strict=True))
-        head = " ".join(f"{name:>10}" for name in ("estimate", "from", f"to {level}"))
-        lines = [" ".join(f"{each:>10.4g}" for each in row) for row in rows[:_MANY]]
-        rest = [f"... and {len(rows) - _MANY} more"] if len(rows) > _MANY else []
-        return "\n".join([head, *lines, *rest])
+        return self._text(self.level)
 
 
 @dataclass(frozen=True)

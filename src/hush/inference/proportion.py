@@ -97,7 +97,21 @@ def noisy_count(
     value = number("released", released)
     people = checks.whole("n", n, at_least=1)
     noise = Additive.of(mechanism, released)
+    _refuse_share(value, noise)
     return NoisyCount(value, people, noise, drawn_tie(tie, source))
+
+
+def _refuse_share(released: float, noise: Additive) -> None:
+    """Refuse a number that no count can have become with this noise.
+
+    A count that was released is refused with chance at most 1e-12.
+    """
+    away = np.array([abs(released - round(released))])
+    if float((noise.above(away) + noise.equal(away) + noise.below(-away))[0]) < 1e-12:
+        raise InvalidArgument(
+            "released must be a noisy count of people; noise this small takes no whole "
+            "number there. Give the count and its noise, not the share."
+        )
 
 
 def proportion_interval(
@@ -111,7 +125,8 @@ def proportion_interval(
 ) -> Proportion:
     """Return the proportion behind a noisy count of `n` people, with its interval.
 
-    `tie` places the answer inside its atom: left open, it is drawn afresh and coverage
+    `released` is the count that `mechanism` made noisy, not the share. `tie` places the
+    answer inside its atom: left open, it is drawn afresh and coverage
     is exact; 0.5 gives the mid-p interval, the same at every call.
 
     Guarantee: for every theta in (0, 1) the interval misses on either side with

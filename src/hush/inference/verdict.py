@@ -15,7 +15,7 @@ class Test:
         >>> Test(statistic=3.2, p_value=0.03, alternative="greater").rejects(0.05)
         True
         >>> print(Test(statistic=3.2, p_value=0.03, alternative="greater"))
-        3.2, p = 0.03 (greater)
+        statistic 3.2, p = 0.03 (greater)
     """
 
     __test__ = False  # pytest collects classes by this name
@@ -25,7 +25,8 @@ class Test:
     alternative: str
 
     def __str__(self) -> str:
-        return f"{self.statistic:.4g}, p = {self.p_value:.3g} ({self.alternative})"
+        against = f"({self.alternative})"
+        return f"statistic {self.statistic:.4g}, p = {self.p_value:.3g} {against}"
 
     def rejects(self, alpha: float = 0.05) -> bool:
         """Return whether the null is rejected, with chance `alpha` of a false alarm."""

@@ -1,7 +1,7 @@
 """Heavy hitters: the common values of a huge domain, found from their first bits."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -29,6 +29,9 @@ class Hitters(Estimate):
     """Values that were found, the most common first, and their shares."""
 
     values: Any = None
+
+    def _names(self) -> tuple[str, Sequence[Any]]:
+        return "value", self.values
 
 
 @final

@@ -1,6 +1,7 @@
 """A frequency oracle: how many people hold each category, from private reports."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -33,6 +34,9 @@ class Frequencies(Estimate):
     """
 
     people: int = 0
+
+    def _names(self) -> tuple[str, Sequence[Any]]:
+        return "category", range(len(self.value))
 
     def population(self) -> Estimate:
         """Return the estimate for the population these people are a sample of.

@@ -19,6 +19,7 @@ from hush.local.coins import Bytes
 from hush.local.odds import odds
 from hush.local.reports import Reports
 from hush.noise import SECURE, Source
+from hush.noise.source import sourced
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Curve
@@ -90,6 +91,7 @@ class Randomizer(ABC):
 
     def encode(self, values: Any, *, source: Source = SECURE) -> Reports:
         """Return one private report for each value."""
+        sourced(source)
         clean = self._clean(values)
         rows = np.empty((len(clean), self.width), dtype=np.uint8)
         for start, stop in self._blocks(len(clean)):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -23,6 +24,43 @@ def distance(sensitivity: Any) -> Fraction:
     """Return a sensitivity as the exact fraction it is; zero is allowed."""
     checks.real("sensitivity", sensitivity, at_least=0)
     return checks.rational("sensitivity", sensitivity, above=None)
+
+
+def moved(sensitivity: Any) -> Fraction:
+    """Return a sensitivity above zero: what nobody moves needs no noise.
+
+    Example:
+        >>> moved(0.5)
+        Fraction(1, 2)
+    """
+    checks.real("sensitivity", sensitivity, above=0)
+    return distance(sensitivity)
+
+
+def named(kind: Any, public: dict[str, Any]) -> None:
+    """Refuse names that a mechanism does not have, and say those that it needs.
+
+    Example:
+        >>> from hush.mechanisms import Laplace
+        >>> named(Laplace, {"step": 1})
+    """
+    made: Any = kind  # a mechanism of somebody else may be no dataclass
+    if not is_dataclass(made):
+        return
+    known = [each for each in fields(made) if each.name != kind.noise]
+    names = [each.name for each in known]
+    for each in public:
+        if each not in names:
+            raise InvalidArgument(
+                f"{kind.__name__} has no {each!r}; beside its noise it takes "
+                f"{', '.join(names) or 'nothing'}."
+            )
+    for field in known:
+        needed = field.default is MISSING and field.default_factory is MISSING
+        if needed and field.name not in public:
+            raise InvalidArgument(
+                f"{kind.__name__} needs {field.name}; give it by name, {field.name}=..."
+            )
 
 
 def meets(curve: Curve, target: Curve) -> bool:

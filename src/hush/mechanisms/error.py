@@ -28,7 +28,7 @@ def reach(law: Law, tail: float) -> int:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Error:
     """Symmetric noise on a lattice, alone or the largest of `dimension` coordinates.
 
@@ -44,12 +44,19 @@ class Error:
         >>> error = Geometric(scale=2).error
         >>> error.interval(0.95), round(error.std, 3)
         ((-6.0, 6.0), 2.799)
+        >>> error
+        Error(within 6 at 95%, std 2.799)
         >>> error.joint(1000).interval(0.95)
         (-20.0, 20.0)
     """
 
     cases: tuple[tuple[Law, Fraction], ...]
     dimension: int = 1
+
+    def __repr__(self) -> str:
+        most = f"{self.interval(0.95)[1]:.4g} at 95%"
+        many = f" for all {self.dimension}" if self.dimension > 1 else ""
+        return f"Error(within {most}{many}, std {self.std:.4g})"
 
     @property
     def law(self) -> Law:

@@ -64,7 +64,8 @@ class Exponential(Selection):
     """Choose place i of a vector of utilities with probability ∝ exp(u_i/scale).
 
     `monotone` says that a neighbor moves all utilities in the same direction (counts
-    under add/remove), which halves the cost. `pieces` chooses from a continuum.
+    under add/remove), which halves the cost. `run_pieces` chooses from a
+    continuum.
 
     Guarantee: bounded range 2·sensitivity/scale (half of it if monotone), exactly; so
     ε = 2·sensitivity/scale, and the curve is tight below it.
@@ -84,6 +85,7 @@ class Exponential(Selection):
 
     def __post_init__(self) -> None:
         checks.rational("scale", self.scale)
+        checks.flag("monotone", self.monotone)
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""

@@ -131,7 +131,8 @@ class Gaussian(Mechanism):
         if not classical:
             if delta == 0:
                 raise InvalidArgument(
-                    "delta must be above 0: Gaussian noise has no pure ε. Use Laplace."
+                    "delta must be above 0: Gaussian noise has no pure ε. Give it by "
+                    "name, delta=1e-6, or use Laplace."
                 )
             return super().for_epsilon(epsilon, sensitivity, delta=delta, **public)
         checks.real("epsilon", epsilon, above=0, at_most=1)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from hush.noise.source import sourced
+
 
 class Listener(Protocol):
     """Whoever hears a mechanism decides what it answers."""
@@ -54,10 +56,12 @@ def declared() -> Any:
 
 
 def heard(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `run` with one look whether somebody listens."""
+    """Return `run` with one look at its source, and one whether somebody listens."""
 
     @functools.wraps(run)
     def wrapped(self: Any, value: Any, **options: Any) -> Any:
+        if "source" in options:
+            sourced(options["source"])
         listener = _LISTENER.get()
         if listener is None:
             return run(self, value, **options)

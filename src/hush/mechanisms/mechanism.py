@@ -61,6 +61,8 @@ class Mechanism(ABC):
             >>> round(Gaussian.for_curve(GDP(mu=0.5), sensitivity=1).std, 6)
             2.0
         """
+        calibration.named(cls, public)
+        calibration.moved(sensitivity)
         if isinstance(target, Pure):
             exact = cls._for_pure(float(target.epsilon), sensitivity, public)
             if exact is not None:
@@ -107,6 +109,7 @@ class Mechanism(ABC):
         """
         checks.real("within", within, above=0)
         checks.real("level", level, above=0, below=1)
+        calibration.named(cls, public)
         calibration.distance(sensitivity)
         return calibration.largest(
             lambda noise: cls(**{cls.noise: noise}, **public),

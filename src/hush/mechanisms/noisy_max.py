@@ -89,6 +89,7 @@ class NoisyMax(Selection):
 
     def __post_init__(self) -> None:
         checks.rational("scale", self.scale)
+        checks.flag("monotone", self.monotone)
         if self.kind not in ("laplace", "gumbel", "exponential"):
             raise InvalidArgument(
                 f"kind must be 'laplace', 'gumbel' or 'exponential'; got {self.kind!r}."

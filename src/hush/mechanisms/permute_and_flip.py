@@ -53,6 +53,7 @@ class PermuteAndFlip(Selection):
 
     def __post_init__(self) -> None:
         checks.rational("scale", self.scale)
+        checks.flag("monotone", self.monotone)
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""

@@ -47,6 +47,10 @@ class Query:
     bounds: tuple[float, float] | None = None
     unit: ClassVar[str] = "row"  # one record is one person, as in a table without unit
 
+    def __str__(self) -> str:
+        bounds = f"bounds={self.bounds}, " if self.bounds else ""
+        return f"{self.name}({bounds}neighbors={str(self.neighbors)!r})"
+
     @property
     def whole(self) -> bool:
         """Whether all answers are whole numbers."""
@@ -85,6 +89,8 @@ class Released(Mechanism):
         >>> release = ages >> Laplace(scale=25.0)
         >>> round(release.curve(1).epsilon_at(0), 6)
         1.0
+        >>> print(release)
+        mean(bounds=(0.0, 100.0), neighbors='replace-one') >> Laplace(scale=25.0)
     """
 
     query: Query
@@ -109,6 +115,9 @@ class Released(Mechanism):
                 f"{self.query.name} has {len(self.query.moves)} coordinates; use "
                 f"Laplace or Gaussian, not {type(inner).__name__}."
             )
+
+    def __str__(self) -> str:
+        return f"{self.query} >> {self.mechanism}"
 
     @property
     def _bound(self) -> Mechanism:

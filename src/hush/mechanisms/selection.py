@@ -87,7 +87,7 @@ class Selection(Mechanism):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gap:
     """How far below the best the chosen candidate may lie, in the worst case.
 
@@ -99,11 +99,17 @@ class Gap:
         >>> gap = Exponential(scale=2.0).error.among(1000)
         >>> round(gap.quantile(0.95), 2)
         19.7
+        >>> gap
+        Gap(at most 19.7 below the best of 1000 at 95%)
     """
 
     beyond: Callable[[int, float], float]
     scale: float
     candidates: int = 2
+
+    def __repr__(self) -> str:
+        among = f"the best of {self.candidates}"
+        return f"Gap(at most {self.quantile(0.95):.4g} below {among} at 95%)"
 
     def among(self, candidates: int) -> "Gap":
         """Return the law for a number of candidates (2 unless said)."""

@@ -37,6 +37,8 @@ class SparseVector(Mechanism):
         >>> talk = m.start()
         >>> talk.ask(3), talk.ask(90), talk.over
         (False, True, True)
+        >>> talk
+        <conversation of SparseVector(threshold=50, scale=0.02): 1 of its hits used>
 
     Reference: [DR14] Algorithm 2; [LSL17] for the monotone case.
     """
@@ -49,6 +51,7 @@ class SparseVector(Mechanism):
     def __post_init__(self) -> None:
         checks.whole("threshold", self.threshold)
         checks.rational("scale", self.scale)
+        checks.flag("monotone", self.monotone)
         checks.whole("hits", self.hits, at_least=1)
 
     @cached_property
@@ -99,6 +102,10 @@ class Conversation(OneAtATime):
         noise = discrete_laplace(mechanism._exact, source=source)
         self._bar = mechanism.threshold + int(noise)
         self._left = mechanism.hits
+
+    def __repr__(self) -> str:
+        used = self._mechanism.hits - self._left
+        return f"<conversation of {self._mechanism!r}: {used} of its hits used>"
 
     @property
     def over(self) -> bool:

@@ -40,6 +40,7 @@ class TopK(Selection):
     def __post_init__(self) -> None:
         checks.whole("count", self.count, at_least=1)
         checks.rational("scale", self.scale)
+        checks.flag("monotone", self.monotone)
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""

@@ -14,7 +14,7 @@ from hush.errors import InvalidArgument
 from hush.noise.exact import Bracket, Uniform, exp_bracket
 from hush.noise.ladder import ERROR, Floats, Word, Words
 from hush.noise.shape import BLOCK, Size, shaped
-from hush.noise.source import SECURE, Source
+from hush.noise.source import SECURE, Source, sourced
 
 WORD = Word()
 
@@ -83,6 +83,7 @@ def bernoulli(
         >>> bernoulli(1), bernoulli(0.0)
         (True, False)
     """
+    sourced(source)
     if isinstance(p, (np.ndarray, list, tuple)):
         if size is not None:
             raise InvalidArgument("size must be left out when p is an array.")
@@ -114,6 +115,7 @@ def bernoulli_exp(
         >>> bernoulli_exp(0)
         True
     """
+    sourced(source)
     if isinstance(x, (np.ndarray, list, tuple)):
         if size is not None:
             raise InvalidArgument("size must be left out when x is an array.")

@@ -21,7 +21,7 @@ from hush.noise.exact import Bracket, exp_bracket
 from hush.noise.ladder import Floats, Integers, Ladder, Word
 from hush.noise.laplace import plain
 from hush.noise.shape import BLOCK, Size, shaped
-from hush.noise.source import SECURE, Source
+from hush.noise.source import SECURE, Source, sourced
 from hush.noise.uniform import integers
 
 Scores = NDArray[Any] | Sequence[float]
@@ -148,6 +148,7 @@ def categorical(
         >>> categorical([-1e9, 0.0, -1e9])
         1
     """
+    sourced(source)
     candidates = _Candidates("log_weights", log_weights, Fraction(1))
     sampler = SoftmaxSampler(candidates)
     return shaped(size, np.int64, lambda count: sampler.draw(count, source))

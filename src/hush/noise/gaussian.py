@@ -21,7 +21,7 @@ from hush.noise.exact import Bracket, exp_bracket
 from hush.noise.ladder import Floats, Integers, Ladder, Word
 from hush.noise.laplace import LARGEST, SMALL, unzigzag
 from hush.noise.shape import Size, shaped
-from hush.noise.source import SECURE, Source
+from hush.noise.source import SECURE, Source, sourced
 
 _REACH = 8.0  # P(|X| > 8σ) < 2^-48: what is left beyond the last float cut
 _FLAG = 1 << 62
@@ -199,5 +199,5 @@ def discrete_gaussian(std: Any, size: Size = None, *, source: Source = SECURE) -
         raise InvalidArgument(
             f"std must be at most 2^50; got {float(exact):g}. Use a coarser lattice."
         )
-    draw = _sampler(exact).draw
-    return shaped(size, np.int64, lambda count: draw(count, source))
+    draw, known = _sampler(exact).draw, sourced(source)
+    return shaped(size, np.int64, lambda count: draw(count, known))

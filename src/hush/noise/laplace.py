@@ -21,7 +21,7 @@ from hush.noise.bernoulli import WORD, below
 from hush.noise.exact import Bracket, exp_bracket
 from hush.noise.ladder import Floats, Integers, Ladder, Word
 from hush.noise.shape import Size, shaped
-from hush.noise.source import SECURE, Source
+from hush.noise.source import SECURE, Source, sourced
 
 LARGEST = 2**50  # noise stays far inside 64 bits, and floats hold the low digits
 SMALL = 4096  # up to here every draw takes the same steps whatever its value
@@ -244,7 +244,8 @@ def _checked(scale: Any) -> Fraction:
 
 
 def _noise(draw: Callable[[int, Source], Integers], size: Size, source: Source) -> Any:
-    return shaped(size, np.int64, lambda count: draw(count, source))
+    known = sourced(source)
+    return shaped(size, np.int64, lambda count: draw(count, known))
 
 
 def geometric(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:

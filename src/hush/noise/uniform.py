@@ -11,7 +11,7 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise.bernoulli import bernoulli
 from hush.noise.shape import Size, shaped
-from hush.noise.source import SECURE, Source
+from hush.noise.source import SECURE, Source, sourced
 
 _DENSE = 64  # records for each one that is kept, up to which marks are faster
 
@@ -40,6 +40,7 @@ def integers(high: int, size: Size = None, *, source: Source = SECURE) -> Any:
         True
     """
     bound = checks.whole("high", high, at_least=1)
+    sourced(source)
     if bound > 2**63:
         if size is not None:
             raise InvalidArgument(

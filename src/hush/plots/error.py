@@ -40,7 +40,8 @@ def error(
     if not asked:
         raise InvalidArgument("give a query or a mechanism's class.")
     for each in asked:
-        if not (hasattr(each, "plan") or hasattr(each, "for_epsilon")):
+        by_class = isinstance(each, type) and hasattr(each, "for_epsilon")
+        if not (hasattr(each, "plan") or by_class):
             raise InvalidArgument(
                 f"only queries and classes of mechanisms fit here; got a "
                 f"{type(each).__name__}. Give a query on a table, or Laplace itself."

@@ -55,6 +55,8 @@ def labelled(curves: Iterable[Any], labels: Iterable[str] | None) -> dict[str, A
         raise InvalidArgument("give at least one curve to draw.")
     for each in listed:
         out = "Unpack a list with a star: (*curves)."
+        if hasattr(each, "curve") and hasattr(each, "run"):
+            out = "Draw its guarantee: .curve(sensitivity)."
         known(each, "a curve", ("delta_at", "epsilon_at"), out)
     if labels is None:
         return _apart([_short(str(each)) for each in listed], listed)

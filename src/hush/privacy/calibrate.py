@@ -9,7 +9,7 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument, NoBound
 from hush.privacy.approx import Approx
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats, falling
@@ -59,8 +59,8 @@ def _ratio(value: float, limit: float) -> float:
 
 def calibrate(
     curve: Callable[[float], Curve],
-    *,
     target: Curve,
+    *,
     low: float = 1e-12,
     high: float = 1e12,
     relative: float = 1e-12,
@@ -77,8 +77,7 @@ def calibrate(
     """
     low = checks.real("low", low, above=0)
     high = checks.real("high", high, above=low)
-    if not isinstance(target, Curve):
-        raise InvalidArgument(f"target must be a curve; got {target!r}.")
+    curved("target", target)
 
     general = not isinstance(target, Pure | Approx | GDP | ZCDP)
     limits = _limits(target) if general else None
@@ -88,7 +87,7 @@ def calibrate(
         found = curve(parameter)
         return _over_profile(found, *limits) if limits else excess(found, target)
 
-    left = right = min(max(1.0, low), high)
+    start = left = right = min(max(1.0, low), high)
     # Look nearby first: far from its target a curve may be costly to answer.
     if over(right) <= 1:
         for factor in _FACTORS:
@@ -96,12 +95,23 @@ def calibrate(
             if over(left) > 1:
                 return falling(over, 1.0, left, right, relative=relative)[1]
             right = left
+        _refuse_rising(over, left, min(1e3 * start, high))
         return left
     for factor in _FACTORS:
         left, right = right, min(right * factor, high)
         if over(right) <= 1:
             return falling(over, 1.0, left, right, relative=relative)[1]
+    _refuse_rising(over, start, right)
     raise NoBound(
         f"no parameter up to {high:g} meets {target!r}; allow a larger one, or weaken "
         "the target."
     )
+
+
+def _refuse_rising(over: Callable[[float], float], low: float, high: float) -> None:
+    """Refuse a parameter that is no noise: its curve loses more as it grows."""
+    if over(low) < over(high) * (1 - 1e-9):
+        raise InvalidArgument(
+            f"curve must lose less as its parameter grows; it loses more at {high:g} "
+            f"than at {low:g}. Give a curve of the noise."
+        )

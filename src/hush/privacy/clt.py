@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from hush.errors import InvalidArgument, NoBound
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 from hush.privacy.gdp import GDP
 from hush.privacy.rounding import numbers, scalar
 
@@ -79,7 +79,7 @@ def clt(curves: Sequence[Curve]) -> Limit:
     if not curves:
         raise InvalidArgument("curves must not be empty.")
     for each in curves:
-        if not each.symmetric:
+        if not curved("each part", each).symmetric:
             raise NoBound(
                 f"{each!r} differs between add and remove; the theorem is proven for "
                 "symmetric curves. Use compose."

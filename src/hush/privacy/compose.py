@@ -6,7 +6,7 @@ from fractions import Fraction
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.privacy.approx import Approx
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 from hush.privacy.gdp import GDP
 from hush.privacy.loss import Loss
 from hush.privacy.pure import Pure
@@ -33,10 +33,7 @@ def compose(*curves: Curve) -> Curve:
 
     Reference: [DRS22] Theorem 3.2; [BS16] Lemma 1.7; [M17] Proposition 1.
     """
-    for each in curves:
-        if not isinstance(each, Curve):
-            raise InvalidArgument(f"compose takes curves; got {each!r}.")
-    return _compose([(each, 1) for each in curves])
+    return _compose([(curved("each part", each), 1) for each in curves])
 
 
 def repeat(curve: Curve, times: int) -> Curve:
@@ -48,6 +45,7 @@ def repeat(curve: Curve, times: int) -> Curve:
         >>> f"{repeat(Pure(epsilon=0.1), times=100).epsilon_at(1e-6):.4f}"
         '4.7746'
     """
+    curved("curve", curve)
     times = checks.whole("times", times, at_least=0)
     return _compose([(curve, times)] if times else [])
 

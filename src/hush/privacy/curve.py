@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hush import checks
+from hush.errors import InvalidArgument
 from hush.markup import facts, if_known
 from hush.privacy import duality
 from hush.privacy.atoms import Atoms, above, below
@@ -363,4 +364,22 @@ class Side:
         return duality.crossing_lower(lambda e: float(self.delta_at_lower(e)), delta)
 
 
-__all__ = ["BOTH", "Bracket", "Curve", "Direction", "Side"]
+def curved(name: str, value: Any) -> Curve:
+    """Return a curve, or say how to make one of what was given.
+
+    Example:
+        >>> from hush.privacy import GDP
+        >>> curved("claim", GDP(mu=1.0))
+        GDP(mu=1.0)
+    """
+    if isinstance(value, Curve):
+        return value
+    got, way = type(value).__name__, "Write Pure(epsilon=1.0), or another of its kind."
+    if hasattr(value, "curve") and not isinstance(value, type):
+        got, way = repr(value), f"Write {value!r}.curve(sensitivity)."
+    elif isinstance(value, list | tuple):
+        way = "Unpack it with a star: (*curves)."
+    raise InvalidArgument(f"{name} must be a curve; got {got}. {way}")
+
+
+__all__ = ["BOTH", "Bracket", "Curve", "Direction", "Side", "curved"]

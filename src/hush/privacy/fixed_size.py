@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.privacy.amplification import Amplified, thinned
-from hush.privacy.curve import Bracket, Curve, Direction
+from hush.privacy.curve import Bracket, Curve, Direction, curved
 from hush.privacy.loss_gaussian import GaussianLoss
 from hush.privacy.loss_mirrored import MirroredLoss
 from hush.privacy.poisson import Sampled
@@ -89,6 +89,7 @@ def fixed_size(
 
     Reference: [DRS22] Theorem 4.2; [ZDW22] Theorem 11 (N13.T7, N14.T3).
     """
+    curved("curve", curve)
     batch = checks.whole("batch", batch, at_least=0)
     records = checks.whole("records", records, at_least=1)
     if batch > records:

@@ -8,7 +8,7 @@ from hush.privacy import polygon
 from hush.privacy.approx import Approx
 from hush.privacy.atoms import Atoms
 from hush.privacy.between import Between, FinitePair
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import total_up, up
@@ -28,6 +28,7 @@ def group(curve: Curve, size: int) -> Curve:
 
     Reference: [DR14] Theorem 2.2; [DRS22] Theorem 2.14 (N13.T3); [BS16] Prop. 1.9.
     """
+    curved("curve", curve)
     size = checks.whole("size", size, at_least=0)
     if size == 0:
         return Pure(epsilon=0.0)
@@ -88,7 +89,7 @@ def replace_one(curve: Curve) -> Curve:
 
     Reference: N4.1, N4.2 (f(1-f)); [DRS22] Lemma A.5.
     """
-    if curve.symmetric:
+    if curved("curve", curve).symmetric:
         return group(curve, 2)
     found = []
     for pair in (curve.atoms_above, curve.atoms_below):

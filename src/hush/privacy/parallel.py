@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from hush.errors import InvalidArgument, NoBound
+from hush.errors import NoBound
 from hush.privacy.between import worst
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, curved
 from hush.units import Neighbors
 
 
@@ -23,8 +23,7 @@ def parallel(curves: Sequence[Curve], *, neighbors: str | Neighbors) -> Curve:
     Reference: N4.3; [DRS22] hull of the minimum.
     """
     for each in curves:
-        if not isinstance(each, Curve):
-            raise InvalidArgument(f"curves must be curves; got {each!r}.")
+        curved("each part", each)
     if Neighbors.of(neighbors) is Neighbors.REPLACE_ONE:
         raise NoBound(
             "parallel composition fails for replace-one neighbors: an exchange can "

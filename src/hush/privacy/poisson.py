@@ -10,7 +10,7 @@ import scipy
 
 from hush import checks
 from hush.privacy.amplification import Amplified, thinned
-from hush.privacy.curve import Bracket, Curve, Direction
+from hush.privacy.curve import Bracket, Curve, Direction, curved
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats, up
 
@@ -122,6 +122,7 @@ def poisson(curve: Curve, rate: float) -> Curve:
 
     Reference: [ZDW22] Theorem 11 (N11.1, N14.T3).
     """
+    curved("curve", curve)
     rate = checks.real("rate", rate, at_least=0, at_most=1)
     if rate == 0:
         return Pure(epsilon=0.0)

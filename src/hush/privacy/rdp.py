@@ -37,7 +37,11 @@ class RDP(Curve):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise InvalidArgument(f"function must be callable; got {self.function!r}.")
+            raise InvalidArgument(
+                "function must map an order to ε, as in lambda order: order / 2; got a "
+                f"{type(self.function).__name__}. For a list of orders and one of "
+                "epsilons use RDP.table."
+            )
         values = self._known
         bad = np.isnan(values) | (values < 0)
         if bad.any():

@@ -133,17 +133,18 @@ def test_bounds_are_needed():
 
 def test_lists_of_bounds_say_how_many_numbers_there_are():
     x = np.tile([[1.0, 4.0]], (4000, 1))
-    model = SubsampleAggregate(lambda x, y: x.mean(axis=0), bounds=([0, 3], [2, 9]))
+    model = SubsampleAggregate(lambda x, _: x.mean(axis=0), bounds=([0, 3], [2, 9]))
     model.fit(x, x[:, 0], source=Seeded(1))
     assert model.value_ == pytest.approx([1, 4], abs=0.5)
 
 
 X = np.sin(np.arange(600.0)).reshape(300, 2)
 FAULTS = {
-    "no name": (lambda x, y: np.meen(x), "AttributeError"),
-    "a frame": (lambda x, y: x.groupby("a").mean(), "AttributeError"),
+    "no name": (lambda x, _: np.meen(x), "AttributeError"),
+    "a frame": (lambda x, _: x.groupby("a").mean(), "AttributeError"),
     "one argument": (lambda x: x.mean(), "two arguments"),
-    "two numbers": (lambda x, y: x.mean(axis=0), "outputs=2"),
+    "nothing": (lambda x, _: x.sort(), "lack a return"),
+    "two numbers": (lambda x, _: x.mean(axis=0), "outputs=2"),
 }
 
 
@@ -159,9 +160,9 @@ def test_a_function_that_always_fails_is_refused_before_it_is_paid_for(fault):
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x, y: np.linalg.inv(x[:2] * 0)[0, 0],  # whatever the numbers, but told
+        lambda x, _: np.linalg.inv(x[:2] * 0)[0, 0],  # as other numbers might
         lambda x, y: x[y == 5][0, 0],  # nobody has such a label among made-up ones
-        lambda x, y: np.bincount(y).argmax(),  # only of whole numbers
+        lambda _, y: np.bincount(y).argmax(),  # only of whole numbers
         max,  # says nothing of its arguments
     ],
     ids=["singular", "no label", "whole", "builtin"],

@@ -29,7 +29,9 @@ def made_up(values: Any, *shape: int) -> Any:
         array([0, 1, 0, 1, 0])
     """
     types = [dtype for _, dtype in declared.types(values)]
-    if not types or not all(isinstance(x, np.dtype) and x.kind in "biuf" for x in types):
+    if not types or not all(
+        isinstance(x, np.dtype) and x.kind in "biuf" for x in types
+    ):
         return None
     places = np.arange(np.prod(shape)).reshape(shape)
     dtype = np.result_type(*types)
@@ -37,7 +39,7 @@ def made_up(values: Any, *shape: int) -> Any:
 
 
 def tried(function: Callable[..., Any], rows: Any, targets: Any, outputs: int) -> None:
-    """Refuse a function that fails on made-up rows, or returns another number of them.
+    """Refuse a function that fails on made-up rows, or gives another number of values.
 
     Guarantee: nothing depends on data, as none are given.
     """
@@ -55,7 +57,7 @@ def tried(function: Callable[..., Any], rows: Any, targets: Any, outputs: int) -
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = numbers(function(rows, targets)).size
+            answer = function(rows, targets)
     except _WRONG as error:
         raise InvalidArgument(
             f"estimator failed on made-up rows ({type(error).__name__}), and would on "
@@ -64,6 +66,12 @@ def tried(function: Callable[..., Any], rows: Any, targets: Any, outputs: int) -
         ) from error
     except Exception:  # perhaps for the sake of the made-up numbers: no reason to stop
         return
+    if answer is None:
+        raise InvalidArgument(
+            "estimator returned None for made-up rows: does it lack a return? Every "
+            "block would count as the middle of the bounds."
+        )
+    found = numbers(answer).size
     if found != outputs:
         raise InvalidArgument(
             f"estimator returned {found} numbers for made-up rows, and outputs is "

@@ -37,7 +37,8 @@ class Trained:
     @property
     def epsilon(self) -> float:
         """What the whole run costs at `delta`, rounded up."""
-        return self.curve.epsilon_at(self.delta)
+        found: float = self.curve.epsilon_at(self.delta)
+        return found
 
     @property
     def steps(self) -> int:

@@ -123,4 +123,71 @@ def test_bounds_are_needed():
     with pytest.raises(InvalidArgument, match="bounds"):
         SubsampleAggregate(median).plan(100, 1)
     with pytest.raises(InvalidArgument, match="one per output"):
-        SubsampleAggregate(median, bounds=([0, 0], 1)).plan(100, 1)
+        SubsampleAggregate(median, bounds=([0, 0], 1), outputs=3).plan(100, 1)
+    with pytest.raises(InvalidArgument, match="got a ndarray") as refused:
+        SubsampleAggregate(median, bounds=np.full(5, 7351.0)).plan(100, 1)
+    assert "7351" not in str(refused.value)
+    with pytest.raises(InvalidArgument, match="all lower ends, then all upper"):
+        SubsampleAggregate(median, bounds=[(0, 1), (0, 5)]).plan(100, 1)
+
+
+def test_lists_of_bounds_say_how_many_numbers_there_are():
+    x = np.tile([[1.0, 4.0]], (4000, 1))
+    model = SubsampleAggregate(lambda x, _: x.mean(axis=0), bounds=([0, 3], [2, 9]))
+    model.fit(x, x[:, 0], source=Seeded(1))
+    assert model.value_ == pytest.approx([1, 4], abs=0.5)
+
+
+X = np.sin(np.arange(600.0)).reshape(300, 2)
+FAULTS = {
+    "no name": (lambda x, _: np.meen(x), "AttributeError"),
+    "a frame": (lambda x, _: x.groupby("a").mean(), "AttributeError"),
+    "one argument": (lambda x: x.mean(), "two arguments"),
+    "nothing": (lambda x, _: x.sort(), "lack a return"),
+    "two numbers": (lambda x, _: x.mean(axis=0), "outputs=2"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_function_that_always_fails_is_refused_before_it_is_paid_for(fault):
+    function, told = FAULTS[fault]
+    ledger = Ledger.open("memory://", budget=Budget(epsilon=2))
+    with pytest.raises(InvalidArgument, match=told):
+        SubsampleAggregate(function, bounds=(0, 1)).fit(X, X[:, 0], ledger=ledger)
+    assert ledger.remaining().epsilon == 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, _: np.linalg.inv(x[:2] * 0)[0, 0],  # as other numbers might
+        lambda x, y: x[y == 5][0, 0],  # nobody has such a label among made-up ones
+        lambda _, y: np.bincount(y).argmax(),  # only of whole numbers
+        max,  # says nothing of its arguments
+    ],
+    ids=["singular", "no label", "whole", "builtin"],
+)
+def test_a_function_that_the_made_up_numbers_may_stop_is_admitted(function):
+    y = np.arange(300) % 9
+    model = SubsampleAggregate(function, bounds=(0, 9), blocks=5)
+    assert np.isfinite(model.fit(X, y, source=Seeded(1)).value_).all()
+
+
+def test_a_function_is_tried_on_no_data():
+    seen = []
+
+    def spy(x, y):
+        seen.append((x.copy(), y.copy()))
+        return 0.5
+
+    y = np.full(300, 7351)
+    SubsampleAggregate(spy, bounds=(0, 1), blocks=4).fit(np.full((300, 2), 7351.0), y)
+    first, *others = seen
+    assert [each.shape for each in first] == [(75, 2), (75,)]
+    assert not any((each == 7351).any() for each in first)
+    assert len(others) == 4
+    # Words and lists have no declared type of numbers: nothing is made up for them.
+    seen.clear()
+    words = np.array(["a", "b", "c"] * 100)
+    SubsampleAggregate(spy, bounds=(0, 1), blocks=4).fit(np.zeros((300, 2)), words)
+    assert len(seen) == 4

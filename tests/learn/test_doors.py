@@ -333,3 +333,23 @@ def test_numbers_for_classes_of_texts_are_to_become_texts():
         with pytest.raises(InvalidArgument, match=r"y\.astype\(str\)"):
             clone(model).fit(X, y)
     clone(model).fit(X, Y.astype(str))
+
+
+# -- who pays -----------------------------------------------------------------------
+
+
+@every
+def test_what_cannot_pay_is_refused_and_not_quoted(name):
+    for wrong in ("sqlite:///secret.db", Budget(epsilon=1), 3):
+        with pytest.raises(InvalidArgument, match="ledger must be one that is") as told:
+            clone(MODELS[name]).fit(X, Y, ledger=wrong)
+        assert "secret" not in str(told.value)
+
+
+@every
+def test_a_key_without_a_ledger_is_refused(name):
+    # Nothing would be kept, so that a second fit would draw, and cost, again.
+    with pytest.raises(InvalidArgument, match="there is no ledger"):
+        clone(MODELS[name]).fit(X, Y, key="may")
+    with pytest.raises(InvalidArgument, match="key must be a text"):
+        clone(MODELS[name]).fit(X, Y, key=7)

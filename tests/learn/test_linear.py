@@ -145,3 +145,20 @@ def test_what_is_not_public_is_asked_for():
         LinearRegression(y_bounds=(0, 1)).fit(x, x[:, 0])
     with pytest.raises(InvalidArgument, match="method"):
         LinearRegression(bounds=(0, 1), y_bounds=(0, 1), method="mcmc").fit(x, x[:, 0])
+
+
+@pytest.mark.parametrize("columns", [2, 25])
+def test_estimates_are_printed_by_the_names_of_the_columns(columns):
+    import pandas
+
+    names = [f"column {i}" for i in range(columns)]
+    x = np.sin(np.arange(300.0 * columns)).reshape(300, columns)
+    model = LinearRegression(9.0, bounds=(-1, 1), y_bounds=(-1, 1), method="statistics")
+    model.fit(pandas.DataFrame(x, columns=names), x[:, 0], source=Seeded(1))
+    shown = str(model.estimate_).split("\n")
+    for line, name in zip(shown[1:21], names, strict=False):
+        assert line.endswith(f"  {name}")
+    assert len(shown) == 1 + (columns if columns <= 20 else 21)
+    assert columns <= 20 or shown[-1] == "... and 5 more"
+    plain = model.fit(x, x[:, 0], source=Seeded(1)).estimate_
+    assert [line.partition("  column")[0] for line in shown] == str(plain).split("\n")

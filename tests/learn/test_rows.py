@@ -94,6 +94,14 @@ def test_v6_bounds_are_needed_and_sane():
         Box.of((0, math.inf), 2, intercept=True)
     with pytest.raises(InvalidArgument, match="one per column"):
         Box.of(([0, 0, 0], 1), 2, intercept=True)
+    for pairs in (
+        [(18, 90), (20, 200)],
+        [[18, 90], [0, 1e5]],
+        ((-1, 1), (-1, 1)),
+    ):  # of two columns, read as lower ends and upper ends they would be other bounds
+        with pytest.raises(InvalidArgument, match=r"tuple\(zip\(\*pairs\)\)"):
+            Box.of(pairs, 2, intercept=True)
+    assert Box.of(tuple(zip(*[(18, 90), (20, 200)], strict=True)), 2, intercept=True)
     flat = Box.of((1, 1), 1, intercept=False)
     assert flat.map([[5.0], [0.0]]).tolist() == [[0.0], [0.0]]
 

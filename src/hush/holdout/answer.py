@@ -12,7 +12,8 @@ class Answer:
 
     `left` counts the questions still free; `method` names the theorem behind the
     interval: "transfer", "split", "fixed", or "training" where the training data's own
-    value was confirmed.
+    value was confirmed. `value` has noise, which may carry it out of the range of
+    scores: cut there, means of many answers would be off. The interval stays inside.
 
     Guarantee: with probability `level`, the intervals of all answers of one holdout
     hold their population values at once, however the questions were chosen.
@@ -22,6 +23,10 @@ class Answer:
         ...                 method="transfer")
         >>> [round(end, 2) for end in answer.interval()], float(answer)
         ([0.6, 0.8], 0.7)
+        >>> print(answer)
+        0.7, from 0.6 to 0.8 (95%, all answers at once), 3 questions left
+        >>> f"{answer:.2f}"
+        '0.70'
     """
 
     value: float
@@ -55,3 +60,15 @@ class Answer:
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return (
+            f"{self.value:.4g}, from {low:.4g} to {high:.4g} ({100 * self.level:g}%, "
+            f"all answers at once), {self.left} questions left"
+            + (": the interval is the whole range" if self.vacuous else "")
+            + (" (seeded: a rehearsal)" if self.seeded else "")
+        )

@@ -1,12 +1,16 @@
 """One conversation with private people: count the question, then compute, then draw."""
 
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument
 from hush.holdout.people import People
+
+# What is done with warnings is the same for all threads: one changes it at a time.
+_QUIET = threading.RLock()
 
 
 class Counter:
@@ -40,7 +44,9 @@ def total(compute: Callable[[], int]) -> int:
     A query or model that fails on some records does not come here (see `People`): what
     is left is what fails as a whole, such as predictions of the wrong shape.
     """
-    with suppress(Exception):
+    # A warning of a model, too, may be about somebody.
+    with suppress(Exception), _QUIET, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         return compute()
     # Raised out here, the error does not even carry the first one as its context.
     raise DrawFailed(
@@ -56,11 +62,13 @@ def same_size(people: People, predictions: Any) -> None:
             f"predictions must have one entry for each of {people.size} records; got "
             f"{len(predictions)}."
         )
+    people.admit(predictions)
 
 
 def fits(people: People, model: Any) -> None:
     """Refuse a model of other columns before a question is used."""
     needs_features(people)
+    people.admit()
     wanted, given = getattr(model, "n_features_in_", None), people.columns
     if isinstance(wanted, int) and given is not None and wanted != given:
         raise InvalidArgument(

@@ -136,8 +136,9 @@ class Holdout:
     def ask(self, query: Callable[[Any], Any]) -> Answer:
         """Return the population mean of `query(record)`, which sees one record only.
 
-        A record of (features, labels) is the pair of its row and its label. One on
-        which the query fails has the lowest score: that it failed is not told.
+        A record of (features, labels) is the pair of its row and its label, one of a
+        frame is a dict by the names of its columns. One on which the query fails has
+        the lowest score: that it failed is not told.
         """
         return self._adaptive(lambda rows: self._people.asked(query, rows))
 
@@ -249,5 +250,6 @@ class Holdout:
     def __repr__(self) -> str:
         return (
             f"Holdout({self._people.size} records, {self.left} of {self.plan.queries} "
-            f"questions left, ±{self.plan.radius:.3g} by {self.plan.method})"
+            f"questions left, ±{self.plan.radius:.3g} by {self.plan.method}"
+            f"{': vacuous, see .plan' if self.plan.vacuous else ''})"
         )

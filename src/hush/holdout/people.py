@@ -34,10 +34,54 @@ def agree(prediction: Any, label: Any) -> Any:
     return np.asarray(prediction == label, dtype=np.float64)
 
 
+def _same(prediction: Any, label: Any) -> float:
+    return 1.0 if prediction == label else 0.0
+
+
+def _entries(values: Any) -> Any:
+    """Return a list as an array of its entries as they are; anything else as it is.
+
+    NumPy would choose one type for all: a word in one entry would make words of all.
+    """
+    if not isinstance(values, (list, tuple)):
+        return values
+    found = np.empty(len(values), dtype=object)
+    for place, each in enumerate(values):
+        found[place] = each
+    return found
+
+
+def _agreed(given: Any, labels: Any) -> Any:
+    """Return for each record 1 where the prediction is the label, else 0.
+
+    Objects may not compare at all; that of one record must not decide over the others.
+    """
+    if given.shape == labels.shape:  # NumPy would compare all pairs of a column
+        with suppress(Exception):
+            return agree(given, labels)
+    return _each(_same, zip(given, labels, strict=True))
+
+
+def _type(values: Any) -> str:
+    """Return what an array is declared to hold, where that says something."""
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    return {"U": "text", **dict.fromkeys("iuf", "number")}.get(kind, "")
+
+
 def _take(data: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     return np.asarray(data)[rows] if hasattr(data, "shape") else [data[i] for i in rows]
+
+
+def _named(frame: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return each record of a frame by the names of its columns."""
+    found: list[dict[str, Any]] = (
+        frame.iloc[rows].to_dict("records")
+        if hasattr(frame, "iloc")
+        else frame[rows].to_dicts()
+    )
+    return found
 
 
 @final
@@ -49,8 +93,13 @@ class People:
 
     def __init__(self, data: Any, bounds: tuple[float, float], grade: Grade) -> None:
         pair = isinstance(data, tuple) and len(data) == 2
+        if isinstance(data, list) and [hasattr(x, "shape") for x in data] == [True] * 2:
+            raise InvalidArgument(
+                "data is a list of two arrays, which would be two records. Write "
+                "data=(features, labels), a tuple."
+            )
         self._features: Any = data[0] if pair else None
-        self._labels: Any = data[1] if pair else data
+        self._labels: Any = _entries(data[1] if pair else data)
         self._bounds, self._grade = bounds, grade
         self.size = len(self._labels)
         if self._features is not None and len(self._features) != self.size:
@@ -73,8 +122,9 @@ class People:
         A record on which the query fails has the lowest score.
         """
         labels = _take(self._labels, rows)
+        records: Iterable[Any]
         if self._features is None:
-            records = iter(labels)
+            records = _named(self._labels, rows) if self._is_frame else labels
         else:
             features = _take(self._features, rows)
             rowwise = features.to_numpy() if hasattr(features, "iloc") else features
@@ -83,9 +133,9 @@ class People:
 
     def graded(self, predictions: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of predictions, one for each record, in order."""
-        given, labels = _take(predictions, rows), _take(self._labels, rows)
+        given, labels = _take(_entries(predictions), rows), _take(self._labels, rows)
         if self._grade is agree:
-            return self._total(agree(np.asarray(given), np.asarray(labels)), rows)
+            return self._total(_agreed(np.asarray(given), np.asarray(labels)), rows)
         pairs = zip(given, labels, strict=True)
         return self._total(_each(self._grade, pairs), rows)
 
@@ -98,7 +148,7 @@ class People:
         predict = model.predict if hasattr(model, "predict") else model
         features = _take(self._features, rows)
         with suppress(Exception):
-            predictions = np.asarray(predict(features))
+            predictions = np.asarray(_entries(predict(features)))
             if predictions.shape[:1] == rows.shape:
                 shape = (self.size, *predictions.shape[1:])
                 everybody = np.empty(shape, dtype=predictions.dtype)
@@ -111,6 +161,34 @@ class People:
 
         labels = _take(self._labels, rows)
         return self._total(_each(alone, enumerate(labels)), rows)
+
+    def admit(self, predictions: Any = None) -> None:
+        """Refuse what no label can equal, by shape and type alone: both are public."""
+        if self._grade is not agree:
+            return
+        shape = tuple(getattr(self._labels, "shape", ()))
+        if len(shape) > 1:
+            raise InvalidArgument(
+                f"labels must be one for each record; got shape {shape}. Pass one "
+                "column, as labels[:, 0] or frame['label'], or a grade= of your own."
+            )
+        given = tuple(getattr(predictions, "shape", ()))
+        if len(given) > 1:
+            raise InvalidArgument(
+                f"predictions must be one for each record; got shape {given}. Of "
+                "probabilities submit the class, as classes[p.argmax(axis=1)], or pass "
+                "a grade= of your own."
+            )
+        types = (_type(predictions), _type(self._labels))
+        if "".join(types) in ("textnumber", "numbertext"):
+            raise InvalidArgument(
+                f"predictions are {types[0]}s and labels are {types[1]}s: none would "
+                "be right. Convert the predictions."
+            )
+
+    @property
+    def _is_frame(self) -> bool:
+        return hasattr(self._labels, "columns")
 
     @property
     def has_features(self) -> bool:

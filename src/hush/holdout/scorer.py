@@ -59,7 +59,8 @@ class Scorer:
                     return self._waiting.pop(place)
         raise InvalidArgument(
             "these settings are not among the candidates, or were scored before; a "
-            "fixed holdout scores each declared setting once."
+            "fixed holdout scores each declared setting once. Search with "
+            "cv=hush.holdout.one_fit(rows), one fit each, and error_score='raise'."
         )
 
     @property

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]
@@ -13,7 +13,8 @@ from sklearn.base import clone
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.learn.model import Floats, Model
-from hush.learn.rows import numbers
+from hush.learn.rehearsed import made_up, tried
+from hush.learn.rows import kind, numbers, refuse_pairs, shape
 from hush.mechanisms import WinsorizedMean
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
@@ -167,9 +168,12 @@ class SubsampleAggregate(Model):
     """Any function or scikit-learn estimator, made private by blocks.
 
     `estimator` is a linear scikit-learn estimator (its coefficients and intercept are
-    averaged) or a function of (rows, targets) that returns `outputs` numbers. `bounds`
-    are public: (lower, upper), or one pair of lists. `blocks` is by default as many as
-    make blocks·ε/outputs a thousand, but leaves twenty rows for each coefficient.
+    averaged) or a function of (rows, targets), two arrays, that returns `outputs`
+    numbers. `bounds` are public: (lower, upper), or one pair of lists, whose length is
+    then `outputs`. A block where the function fails counts as the middle of the bounds;
+    so it is tried on made-up numbers first, and what would fail on all is refused.
+    `blocks` is by default as many as make blocks·ε/outputs a thousand, but leaves
+    twenty rows for each coefficient.
     `progress(done, blocks)` is called after each block (`progress_bar()` draws it), and
     `n_jobs` blocks run at once, in threads unless joblib is told otherwise; neither
     changes the answer.
@@ -194,7 +198,7 @@ class SubsampleAggregate(Model):
         epsilon: float = 1.0,
         bounds: Any = None,
         blocks: int | None = None,
-        outputs: int = 1,
+        outputs: int | None = None,
         progress: Progress | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -213,10 +217,30 @@ class SubsampleAggregate(Model):
     def _admit(self, targets: Any) -> None:
         """Take all targets: a classifier of scikit-learn reads texts."""
 
+    def _outputs(self, columns: int) -> int:
+        """Return how many numbers there are: of coefficients, said, or bounded."""
+        if self._learns:
+            return columns + 1
+        if self.outputs is not None:
+            return checks.whole("outputs", self.outputs, at_least=1)
+        return max((np.size(end) for end in _ends(self.bounds)), default=1)
+
+    def _learn(self, features: Any, value: Any, source: Source, **paying: Any) -> Self:
+        """Try a function on made-up rows, then learn: a failure costs nothing yet."""
+        if not self._learns:
+            size, columns = shape(features)
+            mechanism = self.plan(size, columns)
+            tried(
+                self.estimator,
+                made_up(features, -(-size // mechanism.blocks), columns),
+                made_up(value[1], -(-size // mechanism.blocks)),
+                len(mechanism.means),
+            )
+        return super()._learn(features, value, source, **paying)
+
     def _plan(self, size: int, columns: int) -> BlockMean:
         checks.real("epsilon", self.epsilon, above=0)
-        outputs = columns + 1 if self._learns else self.outputs
-        checks.whole("outputs", outputs, at_least=1)
+        outputs = self._outputs(columns)
         blocks = self.blocks
         if blocks is None:
             wanted = math.ceil(1000 * outputs / self.epsilon)
@@ -244,17 +268,22 @@ class SubsampleAggregate(Model):
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
 
-def _pairs(bounds: Any, outputs: int) -> list[tuple[float, float]]:
-    """Return one public interval per coordinate."""
+def _ends(bounds: Any) -> tuple[Any, Any]:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise InvalidArgument(
             "bounds must be (lower, upper), public numbers between which the answers "
-            f"are clamped, or two lists of them; got {bounds!r}."
+            f"are clamped, or two lists of them; got {kind(bounds)}."
         )
-    ends = [np.asarray(end, dtype=np.float64).reshape(-1) for end in bounds]
+    return bounds[0], bounds[1]
+
+
+def _pairs(bounds: Any, outputs: int) -> list[tuple[float, float]]:
+    """Return one public interval per coordinate."""
+    ends = [np.asarray(end, dtype=np.float64).reshape(-1) for end in _ends(bounds)]
     if any(end.size not in (1, outputs) for end in ends):
         raise InvalidArgument(
             f"bounds must hold one number or one per output ({outputs})."
         )
-    low, high = (np.broadcast_to(end, (outputs,)).tolist() for end in ends)
+    low, high = (np.broadcast_to(end, (outputs,)) for end in ends)
+    refuse_pairs(bounds, low, high)
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]

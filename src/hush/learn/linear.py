@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidArgument
-from hush.estimate import Estimate
 from hush.learn.gradient import LeastSquaresGradient
 from hush.learn.loss import LogCosh
 from hush.learn.model import Floats
@@ -17,6 +16,7 @@ from hush.learn.response import ResponseModel
 from hush.learn.risk import SquareRisk
 from hush.learn.rows import Box
 from hush.learn.sampled import ExponentialRisk
+from hush.learn.slopes import Slopes
 from hush.learn.targets import Response
 
 
@@ -145,14 +145,15 @@ class LinearRegression(ResponseModel):
         else:
             super()._keep(self.released_)
 
-    def _least_squares(self) -> Estimate:
+    def _least_squares(self) -> Slopes:
         """Return plain coefficients and their standard errors, in the user's units."""
         theta, spread = least_squares(self.mechanism_, self.moments_)
         unit = np.abs(self.mechanism_.rows.unmap(np.ones_like(theta))[0])
         half = self.mechanism_.targets.half
         slopes, _ = self.mechanism_.rows.unmap(theta)
         std = half * unit * np.sqrt(np.diag(spread)[:-1])
-        return Estimate(half * slopes, std, effective=math.nan)
+        names = tuple(map(str, getattr(self, "feature_names_in_", ())))
+        return Slopes(half * slopes, std, effective=math.nan, names=names)
 
 
 def multiples(mechanism: ObjectivePerturbation) -> Floats:

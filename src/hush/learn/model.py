@@ -17,7 +17,7 @@ from hush.errors import InvalidArgument
 from hush.learn import declared
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
-from hush.learn.payment import released
+from hush.learn.payment import check_payer, released
 from hush.learn.rows import Ball, Box, Rows, apart, either, shape
 from hush.learn.targets import Classes, Targets
 from hush.noise import SECURE, Source
@@ -77,6 +77,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     def _learn(self, features: Any, value: Any, source: Source, **paying: Any) -> Self:
         """Plan from the public shape, charge, run on `value` and keep what it says."""
         sourced(source)
+        check_payer(paying["ledger"], paying["key"])
         size, columns = shape(features)
         declared.numeric("X", features)
         mechanism = self.plan(size, columns)

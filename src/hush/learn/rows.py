@@ -77,6 +77,22 @@ def _pairs(bounds: Any) -> str:
     return " of pairs: write bounds=tuple(zip(*pairs)), all lower ends first"
 
 
+def refuse_pairs(bounds: Any, lower: Floats, upper: Floats) -> None:
+    """Refuse bounds of two columns that are one pair for each: they would be misread.
+
+    A list of tuples is written for pairs, and so are ends that cross, or all meet.
+    """
+    if np.ndim(bounds[0]) != 1 or len(lower) != 2:
+        return
+    listed = isinstance(bounds, list) and isinstance(bounds[0], tuple)
+    if listed or bool((lower > upper).any() or (lower == upper).all()):
+        raise InvalidArgument(
+            "bounds must be all lower ends, then all upper ends, as bounds=([18, 0], "
+            "[90, 50_000]) for ages and incomes; got what reads as one pair per column"
+            ". Write bounds=tuple(zip(*pairs))."
+        )
+
+
 def either(norm: Any, bounds: Any) -> None:
     """Refuse a model of rows that has no bound, or two."""
     if (norm is None) == (bounds is None):
@@ -285,9 +301,10 @@ class Box(Rows):
                     f"{name} must be one number or one per column ({columns}); got "
                     f"shape {spread.shape}."
                 )
-            full = np.broadcast_to(spread.reshape(-1), (columns,))
-            ends.append(tuple(float(each) for each in full))
-        return cls(ends[0], ends[1], intercept, reach)
+            ends.append(np.broadcast_to(spread.reshape(-1), (columns,)))
+        refuse_pairs(bounds, *ends)
+        lower, upper = (tuple(float(each) for each in end) for end in ends)
+        return cls(lower, upper, intercept, reach)
 
     @property
     def noise_norm(self) -> float:

@@ -149,7 +149,15 @@ class Traced:
 
 def trace(loss: Callable[[Any, Any], Any], params: Any, example: Any) -> Traced:
     """Return the equations of `loss(params, example)` and its taps."""
-    closed = jax.make_jaxpr(loss)(params, example)
+    try:
+        closed = jax.make_jaxpr(loss)(params, example)
+    except Exception as error:  # made of shapes alone: what it says is public
+        one = jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape)}", example)
+        error.add_note(
+            "loss(params, example) is given one row of data, without a batch axis, and "
+            f"returns its loss. Here example is {one}."
+        )
+        raise
     outs = [var.aval for var in closed.jaxpr.outvars]
     if (
         len(outs) != 1

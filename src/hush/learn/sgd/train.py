@@ -14,7 +14,7 @@ import optax
 
 from hush import called, checks
 from hush.errors import InvalidArgument
-from hush.learn.payment import released
+from hush.learn.payment import check_payer, released
 from hush.learn.rows import kind
 from hush.learn.sgd import defaults
 from hush.learn.sgd.checkpoint import Checkpoint
@@ -233,6 +233,7 @@ def train(
     Reference: [ACGMMTZ16]; N11.A7; docs/proofs/sgd.md.
     """
     sourced(source)
+    check_payer(ledger, key)
     program, run = plan(
         loss, params, data, std=std, clip=clip, batch=batch, steps=steps,
         sampling=sampling, epsilon=epsilon, delta=delta, records=records,
@@ -265,4 +266,5 @@ def train(
         seeded=bool(source.seeded),
         release=release,
         resumed_from=done,
+        delta=shown_at,
     )

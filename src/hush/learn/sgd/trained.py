@@ -1,10 +1,12 @@
 """What training returns: a model that knows what it cost."""
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, final
 
 from hush.learn.sgd.training import Training
 from hush.privacy.curve import Curve
+from hush.units import Neighbors
 
 
 @final
@@ -12,6 +14,7 @@ from hush.privacy.curve import Curve
 class Trained:
     """Public results of one run: noisy parameters, their mean, and the guarantee.
 
+    `epsilon` is what the run costs at `delta`: that of the call, or else the default.
     `average` is the mean of the iterates, the later the heavier: usually the better
     model, and free. `release` and its receipt are there when a ledger paid.
     `resumed_from` is how many steps a checkpoint held already: all of them where it was
@@ -24,11 +27,18 @@ class Trained:
     seeded: bool
     release: Any = None
     resumed_from: int = 0
+    delta: float = 1e-5
 
     @property
     def curve(self) -> Curve:
         """The guarantee of the whole run."""
         return self.training.curve()
+
+    @property
+    def epsilon(self) -> float:
+        """What the whole run costs at `delta`, rounded up."""
+        found: float = self.curve.epsilon_at(self.delta)
+        return found
 
     @property
     def steps(self) -> int:
@@ -44,6 +54,21 @@ class Trained:
     def receipt(self) -> Any:
         """The receipt of the ledger, or None."""
         return None if self.release is None else self.release.receipt
+
+    def __str__(self) -> str:
+        """Return what was done and what it cost, for whom."""
+        # Up to four digits, upwards; what is left of a search for the noise is no digit
+        digits = Context(prec=4, rounding=ROUND_CEILING)
+        epsilon = digits.create_decimal(self.epsilon * (1 - 1e-9)).normalize()
+        changed = {
+            Neighbors.ADD_REMOVE: "added or removed",
+            Neighbors.REPLACE_ONE: "replaced",
+        }[self.training.neighbors]
+        return (
+            f"{self.steps} steps with noise of {self.std:.4g} clips: epsilon "
+            f"{epsilon:f} at delta {self.delta:.3g}, for one row {changed}"
+            + (" (seeded: a rehearsal)" if self.seeded else "")
+        )
 
     def __repr__(self) -> str:
         resumed = f", resumed_from={self.resumed_from}" if self.resumed_from else ""

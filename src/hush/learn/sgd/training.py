@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, final
+from typing import Any, ClassVar, NoReturn, Self, final
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument, NoBound
 from hush.learn.sgd import passes, slack
 from hush.mechanisms.gaussian import lattice_curve
@@ -76,6 +76,41 @@ class Training(Mechanism):
                 "Shuffled batches have no such guarantee: the proof needs batches that "
                 "are drawn afresh and secretly at every step."
             )
+
+    @classmethod
+    @called.answering(called.TRAIN)
+    def for_epsilon(
+        cls,
+        epsilon: float,
+        sensitivity: Any = 1,
+        *,
+        delta: float | None = None,
+        **public: Any,
+    ) -> Self:
+        """Return the run with the least noise that is (ε, δ)-private; no data needed.
+
+        `records` is needed; `clip` is 1, and `batch`, `steps` and `delta` are those of
+        `train` where they are left out. Of e epochs there are e·records/batch steps.
+
+        Example:
+            >>> run = Training.for_epsilon(
+            ...     2.0, delta=1e-5, records=60_000, batch=600, steps=15 * 60_000 // 600
+            ... )
+            >>> round(run.std, 3), run.steps
+            (1.061, 1500)
+        """
+        from hush.learn.sgd import defaults  # it chooses for what is defined here
+
+        if sensitivity != 1:
+            raise InvalidArgument(
+                "sensitivity must be 1: a run is planned for one row. For several, "
+                f"read run.curve(sensitivity=...); got {sensitivity!r}."
+            )
+        records = checks.whole("records", public.get("records"), at_least=1)
+        batch = checks.whole("batch", public.get("batch", defaults.batch(records)))
+        steps = public.get("steps", defaults.steps(records, max(batch, 1)))
+        filled = {"clip": 1.0, **public, "batch": batch, "steps": steps}
+        return cls(std=defaults.noise(filled, epsilon, delta), **filled)
 
     @property
     def neighbors(self) -> Neighbors:

@@ -84,6 +84,15 @@ def _named(frame: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
     return found
 
 
+def _predicted(predict: Any, features: Any, places: NDArray[np.int64]) -> Any:
+    """Return one prediction for each place, or None if the model fails."""
+    with suppress(Exception):
+        found = np.asarray(_entries(predict(_take(features, places))))
+        if found.shape[:1] == places.shape:
+            return found
+    return None
+
+
 @final
 class People:
     """Records that answer only by sums of scores.
@@ -134,32 +143,42 @@ class People:
     def graded(self, predictions: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of predictions, one for each record, in order."""
         given, labels = _take(_entries(predictions), rows), _take(self._labels, rows)
+        return self._total(self._grades(given, labels), rows)
+
+    def _grades(self, given: Any, labels: Any) -> Any:
+        """Return the score of each prediction; NaN where grading fails."""
         if self._grade is agree:
-            return self._total(_agreed(np.asarray(given), np.asarray(labels)), rows)
-        pairs = zip(given, labels, strict=True)
-        return self._total(_each(self._grade, pairs), rows)
+            return _agreed(np.asarray(given), np.asarray(labels))
+        return _each(self._grade, zip(given, labels, strict=True))
 
     def scored(self, model: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of a model's predictions for the features.
 
-        If it fails on all rows together, it is asked row by row, and a row on which it
-        fails has the lowest score: one NaN is enough to stop many a model.
+        If it fails on all rows together, as many a model does for one NaN, others stand
+        in for the rows on which it fails alone, and these have the lowest score. Asked
+        one by one, every other row could round otherwise than in company.
         """
         predict = model.predict if hasattr(model, "predict") else model
-        features = _take(self._features, rows)
-        with suppress(Exception):
-            predictions = np.asarray(_entries(predict(features)))
-            if predictions.shape[:1] == rows.shape:
-                shape = (self.size, *predictions.shape[1:])
-                everybody = np.empty(shape, dtype=predictions.dtype)
-                everybody[rows] = predictions
-                return self.graded(everybody, rows)
+        features, labels = _take(self._features, rows), _take(self._labels, rows)
+        order = np.arange(rows.size)
+        found = _predicted(predict, features, order)
+        failed = np.zeros(rows.size, dtype=np.bool_)
+        if found is None:
+            failed = np.array(
+                [_predicted(predict, features, order[i : i + 1]) is None for i in order]
+            )
+            found = _predicted(
+                predict, features, np.where(failed, failed.argmin(), order)
+            )
+        if found is not None:
+            with suppress(Exception):
+                scores = np.where(failed, math.nan, self._grades(found, labels))
+                return self._total(scores, rows)
 
         def alone(place: int, label: Any) -> Any:
             (prediction,) = predict(_take(features, np.array([place])))
             return self._grade(prediction, label)
 
-        labels = _take(self._labels, rows)
         return self._total(_each(alone, enumerate(labels)), rows)
 
     def admit(self, predictions: Any = None) -> None:

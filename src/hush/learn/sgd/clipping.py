@@ -25,6 +25,25 @@ def _exact() -> lax.Precision | None:
     return None if jax.default_backend() == "cpu" else lax.Precision.HIGHEST
 
 
+def settled(tree: Any) -> Any:
+    """Return the same arrays, held in memory: whoever reads them reads the same bits.
+
+    Left alone, the compiler computes a cheap expression anew for each of its readers,
+    and x·y - z with one rounding for one and with two for another. Where it cancels,
+    the sum would add a long row that the norm saw as short. XLA drops its own barriers
+    before it joins loops; what a loop of its own carries it cannot look through. This
+    one never turns, which the compiler does not know.
+    """
+    smallest = min(jax.tree.leaves(tree), key=lambda leaf: int(leaf.size))
+    turns = jnp.sum(jnp.isfinite(smallest), dtype=jnp.int32) < 0
+    found, _ = lax.while_loop(
+        lambda carried: carried[1],
+        lambda carried: (jax.tree.map(jnp.zeros_like, carried[0]), jnp.bool_(0)),
+        (tree, turns),
+    )
+    return found
+
+
 def _squares(values: jax.Array) -> jax.Array:
     """Return Σ x² of each row; long sums in blocks, which bounds their error."""
     flat = values.reshape(values.shape[0], -1)
@@ -151,6 +170,7 @@ def gradients(
     (at_taps, at_others), inputs = jax.vmap(slope, in_axes=(None, None, 0))(
         zeros, free, rows
     )
+    at_taps, at_others, inputs = settled((at_taps, at_others, inputs))
     found: dict[int, Product | Formed] = {}
     for tap, g, a in zip(taps, at_taps, inputs, strict=True):
         found[tap.leaf] = _from_tap(tap, a, g, np.shape(leaves[tap.leaf]))
@@ -180,7 +200,10 @@ def weights(
     for part in parts[1:]:
         total = total + part.squares(clip)
     kept = valid & jnp.isfinite(total)
-    ratio = jnp.float32(clip) / jnp.sqrt(jnp.where(kept, total, 1.0))
+    # Should another reader of `kept` round the other way at the edge of infinity, a
+    # row that it keeps is still as short as all others.
+    length = jnp.sqrt(jnp.where(kept, total, jnp.finfo(jnp.float32).max))
+    ratio = jnp.float32(clip) / length
     scaled = jnp.minimum(1.0, ratio) / jnp.float32(clip)
     return jnp.where(kept, scaled, 0.0), kept
 

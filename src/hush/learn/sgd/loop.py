@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hush import checks
+from hush.errors import InvalidArgument
 from hush.learn.sgd import batches, clipping, draws
 from hush.learn.sgd.data import described
 from hush.learn.sgd.data import leaves as taken
@@ -63,6 +64,11 @@ def step(
     """
     sourced(source)
     rows = [jnp.asarray(leaf) for leaf in taken(data)]
+    if rows[0].shape[0] > plan.records:  # one row less would let another one in
+        raise InvalidArgument(
+            f"data must have plan.records={plan.records} rows at most, and has more. "
+            "Make a plan with records= of a public bound."
+        )
     if plan.sampling == "poisson":
         found = batches.poisson_batch(plan.records, plan.rate, source=source)
     else:

@@ -16,7 +16,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from hush.learn.sgd import batches, draws, whole
-from hush.learn.sgd.clipping import lattice_sums, longest
+from hush.learn.sgd.clipping import lattice_sums, longest, settled
 from hush.learn.sgd.taps import Traced, trace
 from hush.learn.sgd.training import Training
 from hush.noise import Source, permutation
@@ -123,7 +123,8 @@ class Program:
         data = [
             x if x.shape[0] else jnp.zeros((1, *x.shape[1:]), x.dtype) for x in data
         ]
-        rows = [leaf[jnp.maximum(slots, 0)] for leaf in data]
+        # Copied out, so that nothing after depends on how many rows there are.
+        rows = settled([leaf[jnp.maximum(slots, 0)] for leaf in data])
         return lattice_sums(
             self.traced,
             leaves,

@@ -147,6 +147,30 @@ class Traced:
         return loss, tuple(seen[tap.path] for tap in self.taps)
 
 
+def _refuse_meetings(jaxpr: Jaxpr) -> None:
+    """Refuse equations through which rows could meet, or speak, unclipped.
+
+    They are known by their names, before any row is read.
+    """
+    for eqn in jaxpr.eqns:
+        name = str(eqn.primitive.name)
+        if name == "custom_vmap_call" or "callback" in name or name == "debug_print":
+            raise InvalidArgument(
+                f"loss must be a function of one example; this one has {name}, which "
+                "sees the rows of a batch together, or shows them, or fails for one of "
+                "them. Leave out callbacks, prints, checks of values and custom_vmap; "
+                "try a loss with them on public rows by jax.vmap."
+            )
+        for inner in jax.tree.leaves(
+            list(eqn.params.values()),
+            is_leaf=lambda each: isinstance(each, (Jaxpr, ClosedJaxpr)),
+        ):
+            if isinstance(inner, ClosedJaxpr):
+                _refuse_meetings(inner.jaxpr)
+            elif isinstance(inner, Jaxpr):
+                _refuse_meetings(inner)
+
+
 def trace(loss: Callable[[Any, Any], Any], params: Any, example: Any) -> Traced:
     """Return the equations of `loss(params, example)` and its taps."""
     try:
@@ -158,6 +182,7 @@ def trace(loss: Callable[[Any, Any], Any], params: Any, example: Any) -> Traced:
             f"returns its loss. Here example is {one}."
         )
         raise
+    _refuse_meetings(closed.jaxpr)
     outs = [var.aval for var in closed.jaxpr.outvars]
     if (
         len(outs) != 1

@@ -98,3 +98,8 @@ class Docstrings(griffe.Extension):
         """Replace the text of one docstring."""
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value, self.keys)
+
+    def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
+        """Show a bare field as what it is, a required argument, not as a default."""
+        if str(attr.value) == "field()":
+            attr.value = None

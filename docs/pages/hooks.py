@@ -10,7 +10,8 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(Path(__file__).parent)]
 
-import reference  # noqa: E402  (the path above makes it importable)
+import reference  # noqa: E402  (the path above makes them importable)
+import typeset  # noqa: E402
 
 BLOCK = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"(?<!\[)`(hush(?:\.\w+)+)`(?!\])")
@@ -116,6 +117,8 @@ def _with_all_proofs(index: str) -> str:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Link names, and show sessions as sessions: copied without their prompts."""
     where = page.file.src_uri
+    if where == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]  # the tabs lead everywhere
     if where == "proofs/index.md":
         markdown = _with_all_proofs(markdown)
     if not where.startswith("reference/"):
@@ -124,3 +127,16 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         parts[::2] = [_linked(each, up) for each in parts[::2]]
         markdown = "".join(parts)
     return SESSION.sub("```pycon\n", markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Set the formulas and the long names of a page."""
+    return typeset.typeset(html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search for those who hear the page; the theme leaves it nameless."""
+    return output.replace(
+        'data-md-component="search" role="dialog"',
+        'data-md-component="search" role="dialog" aria-label="Search"',
+    )

@@ -9,10 +9,10 @@ DOCS = Path(__file__).resolve().parent.parent
 HEAD = """\
 # Theory map
 
-Every result below is executable, but for those marked as still to come. *Symbol* is
-the public name that computes or enforces it, *test* the check that could refute it:
-against an independent computation (high precision, enumeration, quadrature) or against
-simulation with a stated error rate.
+Every result below is executable{but}. *Symbol* is the public name that computes or
+enforces it, *test* the check that could refute it: against an independent computation
+(high precision, enumeration, quadrature) or against simulation with a stated error
+rate.
 
 The keys name results in five teaching texts: **N** are lecture notes in 14 chapters,
 **L** is a lecture on the Laplace mechanism, **Z** a text on zero-concentrated privacy,
@@ -59,7 +59,8 @@ def page() -> str:
     done = entries["done"]
     total = len(done) + len(entries["pending"])
     count = f"{len(done)} of {total} results are done."
-    parts = [HEAD.format(count=count)]
+    but = ", but for those marked as still to come" if entries["pending"] else ""
+    parts = [HEAD.format(count=count, but=but)]
     for section in results["section"]:
         rows = [_row(each["keys"], each["says"], done) for each in section["result"]]
         head = "| key | result and formula | symbol | test |\n|---|---|---|---|"

@@ -2,15 +2,17 @@
 
 import csv
 import io
+import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hush import called, markup
+from hush.digits import Digits
 from hush.errors import InvalidArgument
 from hush.tables import flat
 from hush.tables.extra import package
@@ -154,11 +156,22 @@ class Shown(called.Helpful, ABC):
         return {called.get(name, name): each for name, each in found.items()}
 
     def _texts(self, columns: Mapping[str, list[Any]]) -> list[list[str]]:
-        named = self.labels
-        return [
-            [_cell(value, named.get(name, ())) for value in values]
-            for name, values in columns.items()
-        ]
+        """Return every cell as text; both ends of an interval are rounded outwards."""
+        texts: dict[str, list[str]] = {}
+        for name in columns:
+            if name in texts:
+                continue
+            digits = Digits.of_column(columns, name, count=name in self.counts)
+            ways = {
+                name: digits.text,
+                f"{name}_low": digits.low,
+                f"{name}_high": digits.high,
+            }
+            labels = self.labels.get(name, ())
+            for each, way in ways.items():
+                if each in columns:
+                    texts[each] = [_cell(value, way, labels) for value in columns[each]]
+        return [texts[name] for name in columns]
 
     def _remarks(self, columns: Mapping[str, list[Any]]) -> list[str]:
         """Return who is protected, and what the numbers leave open."""
@@ -191,6 +204,11 @@ class Shown(called.Helpful, ABC):
 
     @property
     @abstractmethod
+    def counts(self) -> tuple[str, ...]:
+        """Names of the aggregates that count rows."""
+
+    @property
+    @abstractmethod
     def ranges(self) -> dict[str, tuple[float, float]]:
         """What the values of aggregates lie within whatever the data, where known."""
 
@@ -213,13 +231,13 @@ class Shown(called.Helpful, ABC):
         return shown + markup.remarks(self._remarks(columns))
 
 
-def _cell(value: Any, labels: tuple[str, ...] = ()) -> str:
+def _cell(
+    value: Any, number: Callable[[float], str], labels: tuple[str, ...] = ()
+) -> str:
     if isinstance(value, (list, tuple)):
-        texts = list(map(_cell, value))
+        texts = [_cell(each, number) for each in value]
         if len(labels) == len(texts):
             texts = [f"{a}: {b}" for a, b in zip(labels, texts, strict=True)]
         return "; ".join(texts)
-    if not isinstance(value, (float, np.floating)):
-        return str(value)
-    number = float(value)
-    return f"{number:,.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:,.6g}"
+    known = isinstance(value, float) and math.isfinite(value)
+    return number(value) if known else str(value)

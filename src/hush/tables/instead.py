@@ -22,7 +22,7 @@ _INSIDE: dict[type[sql.Expression], str] = {
     sql.CurrentTimestamp: _TODAY,
     sql.Interval: "Write the day itself: DATE '2026-01-31', or DATE_DIFF('day', a, b).",
     sql.ILike: "Write LOWER(x) LIKE 'a%'.",
-    sql.Mod: "Write x - 5 * FLOOR(x / 5).",
+    sql.Mod: "For x % 5 write x - 5 * FLOOR(x / 5).",
     sql.If: "Write CASE WHEN condition THEN 1 ELSE 0 END.",
     sql.Null: "Write x IS NULL; nothing equals NULL.",
     sql.Subquery: _APART,
@@ -53,7 +53,7 @@ def inside(node: Any, names: str) -> str:
     Example:
         >>> import sqlglot
         >>> inside(sqlglot.parse_one("day % 7"), "FLOOR")
-        ' Write x - 5 * FLOOR(x / 5).'
+        ' For x % 5 write x - 5 * FLOOR(x / 5).'
         >>> inside(sqlglot.parse_one("FLOORS(x)"), "FLOOR CEIL")
         ' Did you mean FLOOR?'
     """

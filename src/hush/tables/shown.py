@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _NOISE = (
     "(95% intervals, each by itself, of the noise; not of what bounds and rows= cut)"
 )
+_PARTS = (
+    "(a count has decimals: so has its noise, and of people with more than {} rows "
+    "each weighs less)"
+)
 _SEVERAL = "(several quantiles have no interval; hush.quantile has)"
 WIDE = (
     "(an interval as wide as its bounds says nothing: more epsilon, or coarser groups)"
@@ -183,9 +187,17 @@ class Shown(called.Helpful, ABC):
         said = [self._protected()]
         if any(name.endswith("_low") for name in columns):
             said.append(_NOISE)
+        if self._in_parts(columns):
+            said.append(_PARTS.format(self.receipt.notes.get("rows")))
         if self.quantiles:
             said.append(_SEVERAL)
         return [*said, WIDE] if self.says_nothing(columns) else said
+
+    def _in_parts(self, columns: Mapping[str, list[Any]]) -> bool:
+        """Whether a count is shown with decimals, which a reader wonders at."""
+        named = [name for name in self.counts if name in columns]
+        digits = (Digits.of_column(columns, each, count=True) for each in named)
+        return self.receipt.unit != "row" and any(each.decimals for each in digits)
 
     def _protected(self) -> str:
         receipt = self.receipt

@@ -76,10 +76,10 @@ def words(node: Any) -> str:
             node.sql(dialect="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
         )
     except sqlglot.errors.UnsupportedError:
-        refused = type(node).__name__
-    inner = next((each for each in node.walk() if instead.inside(each, "")), node)
+        inner = next((each for each in node.walk() if instead.inside(each, "")), node)
+    called = inner.sql_name() if isinstance(inner, sql.Func) else inner.key.upper()
     raise Unsupported(
-        f"{refused} is not supported here{place(node)}.{instead.inside(inner, '')}"
+        f"{called} is not supported here{place(node)}.{instead.inside(inner, '')}"
     )
 
 

@@ -53,7 +53,8 @@ def test_of_csv_only_the_header_is_read(shop):
     (shop.folder / "t.csv").write_bytes(b"id,fare\n" + b"\xff\xfe\x00" * 100)
     assert shop.run("init", "t.csv", "-o", "csv.toml").exit_code == 0
     text = (shop.folder / "csv.toml").read_text()
-    assert 'type = "text"  # <-- number, text, date or boolean' in text
+    assert 'type = "text"  # <-- or "number", and below it bounds = [0, 100]' in text
+    assert "# bounds" not in text  # of a text that may be a number: one thing to do
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,7 @@ def test_a_folder_is_read_by_its_first_file(shop):
         (("bad.parquet",), "is not a Parquet file"),
         (("t.json",), "no schema to read"),
         (("trips.parquet", "--unit", "nobody"), "is not a column"),
+        (("trips.parquet", "--unit", "Drivers"), "did you mean 'driver'"),
         (("trips.parquet", "-e", "nan"), "epsilon must be"),
         (("trips.parquet", "-d", "2"), "delta must be"),
     ],

@@ -12,7 +12,7 @@ import termios
 import pytest
 
 from hush.cli import charges, layout
-from hush.cli.digits import Digits
+from hush.digits import Digits
 from shop import BY, COUNT
 
 WIDE = (

@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 RANKS = {
-    0: {"errors", "checks", "units", "law", "estimate", "markup", "called"},
+    0: {
+        "errors",
+        "checks",
+        "units",
+        "law",
+        "estimate",
+        "markup",
+        "called",
+        "digits",
+        "brief",
+    },
     1: {"noise", "privacy", "bounds"},
     2: {"mechanisms"},
     3: {"ledger"},

@@ -298,10 +298,10 @@ def test_several_quantiles_are_printed_by_level_and_say_that_they_have_no_ends()
 
 
 def test_a_million_is_written_out():
-    from hush.tables.shown import _cell
+    from hush.digits import Digits
 
-    assert _cell(1_000_000.4) == "1,000,000"
-    assert _cell(1234.5) == "1,234.5"
+    assert Digits.of_column({"n": [1_000_000.4]}, "n").text(1_000_000.4) == "1,000,000"
+    assert Digits.of_column({"n": [1234.5]}, "n").text(1234.5) == "1,234.50"
 
 
 def test_several_numbers_of_a_group_are_named():

@@ -311,7 +311,7 @@ REFUSED = {
     "SELECT COUNT(*) FROM trips GROUP BY 7": "no such output",
     "SELECT COUNT(*), COUNT(*) FROM trips": "two outputs",
     "SELECT COUNT(*) AS n FROM trips HAVING MAX(fare) > 3": "SELECT",
-    "SELECT COUNT(*) AS n FROM trips HAVING fare > 3": "no column",
+    "SELECT COUNT(*) AS n FROM trips HAVING fare > 3": "not among the outputs",
     "SELECT COUNT(*) AS n FROM trips ORDER BY random()": "RANDOM",
     "SELECT COUNT(*) AS n FROM trips LIMIT hours": "literal",
     "SELECT COUNT(*) AS n FROM trips LIMIT -1": "negative",

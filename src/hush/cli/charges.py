@@ -36,10 +36,22 @@ def listed(history: Sequence[Record], account: str) -> list[dict[str, Any]]:
                     "amount": float(amounts[0]),
                     "delta": float(amounts[1]),
                     "what": what(facts),
+                    "analyst": _analyst(each.content["costs"]),
                     "mechanism": facts.get("mechanism", ""),
                 }
             )
     return found
+
+
+def _analyst(costs: Mapping[str, Any]) -> str | None:
+    """Return who paid beside the data set, where analysts have accounts.
+
+    Example:
+        >>> _analyst({"dataset:visits": [], "analyst:ana": []})
+        'ana'
+    """
+    named = (each.partition(":") for each in costs)
+    return next((name for kind, _, name in named if kind == "analyst"), None)
 
 
 def what(facts: Mapping[str, Any]) -> str:
@@ -62,11 +74,13 @@ def what(facts: Mapping[str, Any]) -> str:
 
 def columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     """Return the charges for people; keys, which are long, stand last."""
+    who = Column("analyst", [each["analyst"] or "" for each in rows])
     return [
         Column("entry", [str(each["entry"]) for each in rows], right=True),
         Column("when (UTC)", [e["at"][:16].replace("T", " ") for e in rows]),
         Column("state", [each["state"] for each in rows]),
         Column("cost", [each["cost"] for each in rows]),
+        *([who] if any(each["analyst"] for each in rows) else []),
         Column("what", [each["what"] for each in rows]),
         Column("key", [each["key"] for each in rows]),
     ]

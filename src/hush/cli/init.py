@@ -44,7 +44,10 @@ url = "sqlite:///{stem}.budget.db"
 # keys = "private" and a -d.
 """
 _NUMBER = "# bounds = [0, 100]  # <-- for SUM, AVG and quantiles\n"
-_PERHAPS = "# bounds = [0, 100]  # <-- if it is a number, for SUM, AVG, quantiles\n"
+_UNTYPED = (
+    'type = "text"  # <-- or "number", and below it bounds = [0, 100]; "date"; '
+    '"boolean"\n'
+)
 _KEYS = '# keys = ["a", "b"]  # <-- for GROUP BY\n'
 
 
@@ -66,17 +69,12 @@ def _kind(type_: str) -> str:
 def _column(name: str, type_: str, *, untyped: bool) -> str:
     kind = _kind(type_)
     lines = [f"\n[columns.{_quoted(name)}]\n"]
-    if untyped:
-        lines.append('type = "text"  # <-- number, text, date or boolean\n')
-    else:
-        lines.append(f'type = "{kind}"\n')
-    if untyped:
-        lines.append(_PERHAPS)
-    elif kind == "number":
+    lines.append(_UNTYPED if untyped else f'type = "{kind}"\n')
+    if kind == "number":
         lines.append(_NUMBER)
     if "int" in type_:
         lines.append(_KEYS.replace('"a", "b"', "1, 2"))
-    elif untyped or kind != "number":
+    elif kind != "number":
         lines.append(_KEYS)
     return "".join(lines)
 
@@ -92,9 +90,10 @@ def written(source: str, unit: str, budget: Budget, place: Path) -> str:
     """Return the text of a hush.toml for a source."""
     columns = schema.columns(source)
     if unit and unit != "row" and unit not in columns:
-        raise InvalidArgument(
-            f"unit {unit!r} is not a column; the columns are {', '.join(columns)}."
-        )
+        from hush.tables.typed import meant
+
+        near = meant(unit, columns)
+        raise InvalidArgument(f"unit {unit!r} is not a column; {near}")
     where = source
     if "://" not in source:
         path, folder = Path(source).resolve(), place.resolve().parent

@@ -80,7 +80,7 @@ def query(
         if as_csv:
             typer.echo(released.as_csv(columns, answer.labels), nl=False)
         else:
-            out.table(released.shown(columns, answer.labels, remarks.counts(answer)))
+            out.table(released.shown(columns, answer.labels, set(answer.counts)))
         out.note(
             "",
             *remarks.protection(about, answer, epsilon),

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hush.cli.digits import Digits, numbers
 from hush.cli.layout import Column
+from hush.digits import Digits
 
 Columns = Mapping[str, list[Any]]
 Labels = Mapping[str, Sequence[str]]
@@ -27,7 +27,7 @@ def shown(columns: Columns, labels: Labels, counts: set[str]) -> list[Column]:
         if name in ends(columns):
             continue
         values = columns[name]
-        digits = _digits(columns, name, count=name in counts)
+        digits = Digits.of_column(columns, name, count=name in counts)
         own = labels.get(name, ())
         cells = [_cell(each, digits, own) for each in values]
         found.append(Column(name, cells, right=not _texts(values)))
@@ -39,18 +39,6 @@ def shown(columns: Columns, labels: Labels, counts: set[str]) -> list[Column]:
 
 def _texts(values: list[Any]) -> bool:
     return any(isinstance(each, str) for each in values)
-
-
-def _digits(columns: Columns, name: str, *, count: bool) -> Digits:
-    known = numbers(columns[name])
-    largest = max(map(abs, known), default=0.0)
-    if f"{name}_low" not in columns:
-        return Digits.plain(largest)
-    low, high = numbers(columns[f"{name}_low"]), numbers(columns[f"{name}_high"])
-    if len(low) != len(high):  # some ends are infinite
-        return Digits.plain(largest)
-    halves = ((b - a) / 2 for a, b in zip(low, high, strict=True))
-    return Digits.within(halves, largest, count=count)
 
 
 def _cell(value: Any, digits: Digits, labels: Sequence[str] = ()) -> str:

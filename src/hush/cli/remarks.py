@@ -21,14 +21,6 @@ def _named(answer: Any, *kinds: type) -> list[str]:
     return [n for n, each in whole.query.aggregates.items() if isinstance(each, kinds)]
 
 
-def counts(answer: Any) -> set[str]:
-    """Return the names of the columns that count rows."""
-    from hush.tables.aggregate import Count
-    from hush.tables.tally import Histogram
-
-    return set(_named(answer, Count, Histogram))
-
-
 def protection(about: "Config", answer: Any, epsilon: float) -> list[str]:
     """Return who is protected, and what that costs the answer."""
     receipt = answer.receipt

@@ -27,9 +27,16 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"use less of it, or a mechanism that needs none", "give a smaller -d, or none"),
     (r"plan for groups of more rows by cell=", "plan for larger groups with --cell"),
     (
-        r"(data version .*? differ\.) Use a new key",
+        r"(data version .*? differ\.) Use a new key, or read what this one released: "
+        r"query\.stored\(key\), ledger\.stored\(key\)",
         r"\1 Use a new key for a new answer; --stored shows the old answer",
     ),
+    (
+        r"Pass tables=\{(['\"])(.*?)\1: \.\.\.\} with a public frame or a data set",
+        r'If it is public, write \2 = "\2.csv" under [tables] in hush.toml; private '
+        "tables are joined in Python",
+    ),
+    (r"by tables= and JOIN", "by [tables] in hush.toml and JOIN"),
     (r"use less of both", "give a smaller -e and a smaller -d"),
     (
         r"Leave budget out to go on with it, or use raise_budget to enlarge it",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, final
 
+from hush.brief import methods
 from hush.errors import DrawFailed, InsecureSource, InvalidArgument, LedgerError
 from hush.ledger import accounts, protocol
 from hush.ledger.account import Left, Remaining, account
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _FAILURE = canonical({"error": "query_failed"})  # the same for every cause
 
 
+@methods
 @final
 class Ledger:
     """Accounts, charges and answers in one durable, append-only history.

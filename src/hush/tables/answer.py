@@ -9,12 +9,13 @@ import numpy as np
 
 from hush import checks
 from hush.ledger import Release
-from hush.tables.aggregate import Estimate, Released
+from hush.tables.aggregate import Count, Estimate, Released
 from hush.tables.extra import package
 from hush.tables.part import Key, Part
 from hush.tables.planned import shared_bars
 from hush.tables.rank import Quantiles
 from hush.tables.shown import Shown
+from hush.tables.tally import Histogram
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
@@ -57,6 +58,12 @@ class Answer(Shown):
         """Names of the aggregates that are several quantiles at once."""
         named = self.query.aggregates.items()
         return tuple(name for name, each in named if isinstance(each, Quantiles))
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Names of the aggregates that count rows."""
+        named = self.query.aggregates.items()
+        return tuple(n for n, each in named if isinstance(each, (Count, Histogram)))
 
     @property
     def _found(self) -> int:

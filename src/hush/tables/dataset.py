@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final, overload
 import ibis.expr.types as ir
 
 from hush import called, checks
+from hush.brief import methods
 from hush.errors import InvalidArgument, Unsupported
 from hush.ledger import Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
@@ -27,6 +28,7 @@ _MOST_ROWS = 1 << 20
 _KEYS = 100  # groups of one person, where the groups are found in the data
 
 
+@methods
 @final
 @dataclass(frozen=True, eq=False)
 class Dataset(called.Helpful):
@@ -237,6 +239,7 @@ class Dataset(called.Helpful):
         return select.statement(self, text, keys=keys, bounds=bounds, tables=tables)
 
 
+@methods
 @final
 @dataclass(frozen=True, eq=False)
 class Grouped(called.Helpful):

@@ -16,6 +16,7 @@ from sqlglot import expressions as sql
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables import functions, numbers, operators
 from hush.tables.node import compile_node, expect
+from hush.tables.sql_text import missing_quotes
 from hush.tables.typed import Kind, Typed, column, size, tame
 
 __all__ = [
@@ -118,19 +119,10 @@ def typed(table: ir.Table, text: str) -> Typed:
     try:
         found = compile_node(table, read(table, text))
     except Unsupported as refusal:
-        said = f"{refusal}{_quotes(table, text)}"
+        said = f"{refusal}{missing_quotes(text, table.columns)}"
     else:
         return _small(found, text)
     raise Unsupported(said)
-
-
-def _quotes(table: ir.Table, text: str) -> str:
-    """Return how a column is named in an expression, if quotes seem to be missing."""
-    for name in table.columns:
-        bare = name in text and f'"{name}"' not in text
-        if bare and not name.isidentifier():
-            return f" In an expression, column {name!r} is written in double quotes."
-    return ""
 
 
 def _small(found: Typed, text: str) -> Typed:

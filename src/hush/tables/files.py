@@ -20,6 +20,7 @@ from hush.checks import shown
 from hush.errors import InvalidArgument
 from hush.tables import embedded, header, texts
 from hush.tables.engine import guarded
+from hush.tables.typed import meant
 
 PARQUET, DELIMITED, LINES = (
     (".parquet",),
@@ -151,10 +152,8 @@ def _lines(paths: str, names: Sequence[str]) -> str:
 def _typed(table: ir.Table, types: Mapping[str, str]) -> ir.Table:
     unknown = [each for each in types if each not in table.columns]
     if unknown:
-        known = ", ".join(table.columns)
-        raise InvalidArgument(
-            f"types names {', '.join(unknown)}; the columns are {known}."
-        )
+        near = meant(unknown[0], table.columns)
+        raise InvalidArgument(f"types names {', '.join(unknown)}; {near}")
     read = {
         name: _READ[kind](table[name]).value
         for name, kind in types.items()

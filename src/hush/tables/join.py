@@ -125,7 +125,10 @@ def _private(
         raise Unsupported("both tables must be opened with the same neighbors=.")
     if data.table.get_backend() is not other.table.get_backend():
         raise Unsupported(
-            "both tables must live on the same connection: pass Ibis tables of one."
+            "both tables must live on the same connection, and two files do not. Join "
+            "them by the person into one file first, as by DuckDB's COPY (SELECT ... "
+            f"FROM 'a.csv' JOIN 'b.csv' USING ({data.unit})) TO 'both.parquet', or "
+            "pass Ibis tables of one connection."
         )
     _check(data.table, other.table, columns, data.unit)
     return _combine(data.table, other.table, columns, how)
@@ -150,8 +153,8 @@ def _check(
     clash = {n for n in right.columns if n.casefold() in mine} - set(columns)
     if clash:
         raise InvalidArgument(
-            f"both tables have {', '.join(sorted(clash))}: rename them on one side, or "
-            "add them to on=."
+            f"both tables have {', '.join(sorted(clash))}: add them to on=, or leave "
+            "them out on one side, in a view or, in SQL, by a subquery."
         )
     if unit is not None and unit in right.columns and unit not in columns:
         raise Unsupported(f"the joined table must not bring a column {unit!r}.")

@@ -10,13 +10,23 @@ import ibis.expr.types as ir
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables import dates
+from hush.tables import dates, instead
 from hush.tables.typed import Kind, Typed
 
 Rule = Callable[[ir.Table, Any], Typed]
 Rules = dict[type[sql.Expression], tuple[Rule, str]]
 
 _RULES: Rules = {}
+_OPERATORS = (
+    "columns, literals, arithmetic, comparisons, AND OR NOT IN BETWEEN LIKE IS NULL "
+    "CASE COALESCE NULLIF CAST"
+)
+_FUNCTIONS = (
+    "ABS SIGN FLOOR CEIL ROUND SQRT LN LOG2 LOG10 EXP POWER LEAST GREATEST BIN "
+    "WIDTH_BUCKET LOWER UPPER TRIM LENGTH SUBSTRING LEFT YEAR QUARTER MONTH DAY ISODOW "
+    "EXTRACT DATE_TRUNC DATE_DIFF"
+)
+_ALLOWED = f"{_OPERATORS}; and {_FUNCTIONS}"
 
 
 def learn(rules: Rules) -> None:
@@ -48,12 +58,8 @@ def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
     known = _RULES.get(type(node))
     if known is None:
         raise Unsupported(
-            f"{node.sql(dialect='duckdb')!r} is not allowed in an expression. Allowed "
-            "are columns, literals, arithmetic, comparisons, AND OR NOT IN BETWEEN "
-            "LIKE IS NULL CASE COALESCE NULLIF CAST; ABS SIGN FLOOR CEIL ROUND SQRT LN "
-            "LOG2 LOG10 EXP POWER LEAST GREATEST BIN WIDTH_BUCKET; LOWER UPPER TRIM "
-            "LENGTH SUBSTRING LEFT; YEAR QUARTER MONTH DAY ISODOW EXTRACT DATE_TRUNC "
-            "DATE_DIFF."
+            f"{node.sql(dialect='duckdb')!r} is not allowed in an expression."
+            f"{instead.inside(node, _FUNCTIONS) or f' Allowed are {_ALLOWED}.'}"
         )
     rule, allowed = known
     # An argument that a rule does not look at would change the meaning unseen.

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from hush import checks
+from hush.brief import brief
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger
 from hush.tables.dataset import Dataset, row_bound
 from hush.tables.source import source
-from hush.tables.typed import told_apart
+from hush.tables.typed import meant, told_apart
 from hush.units import Neighbors
 
 _ROWS = 10  # of one person, unless said
@@ -70,6 +71,7 @@ def paying(given: Any, budget: Budget | None, name: str) -> Ledger:
     return _account("memory://" if given is None else given, budget, name)
 
 
+@brief
 def open_table(
     given: Any,
     *,
@@ -117,10 +119,8 @@ def open_table(
     _people(unit, rows, groups)
     found = source(given, name, types)
     if unit is not None and unit not in found.table.columns:
-        known = ", ".join(sorted(found.table.columns))
-        raise InvalidArgument(
-            f"unit {checks.shown(unit)} is not a column; the columns are {known}."
-        )
+        near = meant(unit, found.table.columns)
+        raise InvalidArgument(f"unit {checks.shown(unit)} is not a column; {near}")
     table = found.table if unit is None else told_apart(found.table, (unit,))
     return Dataset(
         table,

@@ -151,17 +151,19 @@ def _case(table: ir.Table, node: Any) -> Typed:
     if node.this is not None:
         raise Unsupported("write CASE WHEN condition THEN ..., without an operand.")
     conditions = [value(table, each.this, Kind.TRUTH) for each in node.args["ifs"]]
-    parts = [compile_node(table, each.args["true"]) for each in node.args["ifs"]]
-    last = node.args.get("default")
-    other = None
-    if last is not None and not isinstance(last, sql.Null):
-        other = compile_node(table, last)
-    pairs = [(c, each.value) for c, each in zip(conditions, parts, strict=True)]
-    default = other.value if other else ibis.null(pairs[0][1].type())
-    every = [*parts, other] if other else parts
-    if len({each.kind for each in every}) != 1:
-        raise Unsupported("the branches of CASE must be of one kind.")
-    return _joined(every, "CASE", ibis.cases(*pairs, else_=default))
+    written = [each.args["true"] for each in node.args["ifs"]]
+    branches = [*written, node.args.get("default") or sql.Null()]
+    known = [
+        None if isinstance(each, sql.Null) else compile_node(table, each)
+        for each in branches
+    ]
+    parts = [each for each in known if each is not None]
+    if len({each.kind for each in parts}) != 1:
+        raise Unsupported("the branches of CASE must be of one kind, and not all NULL.")
+    nothing = ibis.null(parts[0].value.type())
+    *values, default = (nothing if each is None else each.value for each in known)
+    pairs = zip(conditions, values, strict=True)
+    return _joined(parts, "CASE", ibis.cases(*pairs, else_=default))
 
 
 def _coalesce(table: ir.Table, node: Any) -> Typed:

@@ -95,6 +95,11 @@ class Presented(Shown):
         """Names of several quantiles at once; see `Answer.quantiles`."""
         return self.answer.quantiles
 
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Names of what counts rows; see `Answer.counts`."""
+        return self.answer.counts
+
     @cached_property
     def rows(self) -> list[int]:
         """Numbers of the rows shown, in their order."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import ibis.expr.types as ir
 
 from hush import called, checks
+from hush.brief import methods
 from hush.errors import InvalidArgument
 from hush.ledger import Release
 from hush.mechanisms.mechanism import Mechanism
@@ -61,6 +62,7 @@ class Asked:
         return self.part.exact(data, keys)
 
 
+@methods
 @final
 @dataclass(frozen=True, eq=False)
 class Query(called.Helpful):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sqlglot import expressions as sql
 
+from hush.brief import methods
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables import expression, known, sql_aggregate, sql_rows
 from hush.tables.answer import Answer
@@ -33,6 +34,7 @@ _CLAUSES = "with_ expressions from_ joins where group having order limit offset"
 Keys = Mapping[str, Any] | str | None
 
 
+@methods
 @final
 @dataclass(frozen=True, eq=False)
 class Statement:
@@ -97,7 +99,8 @@ def statement(
     their names joined by a comma, as tuples), or is "private"; `bounds` the public
     bounds of expressions that the text does not clamp; `tables` what JOIN may name.
     """
-    root = parsed(text)
+    root = parsed(text, data.columns)
+    _no_distinct(root, data)
     only(root, _CLAUSES)
     given = bounds or {}
     named = sql_rows.with_names(root, data, tables or {}, given)
@@ -109,6 +112,8 @@ def statement(
     derived = {
         name: words(node) for name, node in groups.items() if not _same(name, node)
     }
+    for name in groups.keys() - derived.keys():
+        column(found.table, name)  # refuses a name that no keys would help
     for name in derived:
         _free(name, found)
     if derived:
@@ -121,11 +126,20 @@ def statement(
             given = {text: known.TRUTH, **given}
     outputs = _outputs(root, groups, given, keys)
     if groups:
-        values = _keys(groups, keys)
+        values = _keys(groups, keys, data)
         asked = found.group_by(*groups, keys=values).agg(**outputs)
     else:
         asked = found.agg(**outputs)
     return Statement(asked, _view(root, found, groups, outputs, scope))
+
+
+def _no_distinct(root: sql.Select, data: "Dataset") -> None:
+    if root.args.get("distinct"):
+        listed = ", ".join(words(each) for each in root.expressions)
+        raise Unsupported(
+            f"DISTINCT lists values, and counts nobody. Write SELECT {listed}, "
+            f"COUNT(*) AS n FROM {data.name} GROUP BY {listed}, or COUNT(DISTINCT x)."
+        )
 
 
 def _free(name: str, data: "Dataset") -> None:
@@ -202,7 +216,7 @@ def _outputs(
     return found
 
 
-def _keys(groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
+def _keys(groups: Mapping[str, sql.Expression], keys: Keys, data: "Dataset") -> Any:
     """Return the public keys: given together, given apart, or plain from the text."""
     if isinstance(keys, str):
         return keys
@@ -215,6 +229,8 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
     lists = []
     for name, node in groups.items():
         values = given.get(name, given.get(words(node), public_keys(node)))
+        if values is None and name == data.unit:
+            raise Unsupported(_per_person(data.name, name, place(node)))
         if values is None:
             raise Unsupported(
                 f"GROUP BY {name} needs its public values{place(node)}: keys="
@@ -225,6 +241,14 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys) -> Any:
             return values
         lists.append(list(values))
     return lists[0] if len(lists) == 1 else list(itertools.product(*lists))
+
+
+def _per_person(table: str, unit: str, where: str) -> str:
+    return (
+        f"GROUP BY {unit} would list people{where}. A number of each person is asked "
+        f"about like a column: SELECT AVG(CLAMP(n, 0, 100)) AS n FROM (SELECT {unit}, "
+        f"COUNT(*) AS n FROM {table} GROUP BY {unit})."
+    )
 
 
 def _view(
@@ -242,11 +266,12 @@ def _view(
     by = []
     for each in order.expressions if order is not None else []:
         only(each, "this desc nulls_first")
-        by.append((_released(root, each.this, scope), bool(each.args.get("desc"))))
+        text = _released(root, each.this, scope, groups)
+        by.append((text, bool(each.args.get("desc"))))
     types = {name: str(data.table[name].type()) for name in groups}
     types |= {name: _type(each) for name, each in outputs.items()}
     view = View(
-        None if having is None else _released(root, having.this, scope),
+        None if having is None else _released(root, having.this, scope, groups),
         tuple(by),
         None if limit is None else whole_constant(limit.expression, "LIMIT"),
         0 if offset is None else whole_constant(offset.expression, "OFFSET"),
@@ -262,7 +287,9 @@ def _type(aggregate: Any) -> str:
     return "string" if any(isinstance(each, str) for each in values) else "float64"
 
 
-def _released(root: sql.Select, node: Any, scope: set[str]) -> str:
+def _released(
+    root: sql.Select, node: Any, scope: set[str], groups: Mapping[str, Any]
+) -> str:
     """Return an expression over the names of released columns."""
     if isinstance(node, sql.Literal) and not node.is_string:  # ORDER BY 1
         position = whole_constant(node, "the position in ORDER BY")
@@ -282,9 +309,11 @@ def _released(root: sql.Select, node: Any, scope: set[str]) -> str:
 
     found = plain(node, scope).transform(named)
     hidden = [each for each in found.walk() if sql_aggregate.is_aggregate(each)]
-    if hidden:
+    shown = {*names.values(), *groups}
+    unknown = [e for e in found.find_all(sql.Column) if e.name not in shown]
+    if hidden or unknown:
         raise Unsupported(
-            f"{words(hidden[0])!r} is not among the outputs{place(node)}: HAVING and "
-            "ORDER BY look at released values. Add it to SELECT."
+            f"{words((hidden or unknown)[0])!r} is not among the outputs{place(node)}: "
+            "HAVING and ORDER BY look at released values. Add it to SELECT."
         )
     return words(apart(found, names.values()))

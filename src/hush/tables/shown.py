@@ -2,15 +2,17 @@
 
 import csv
 import io
+import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hush import called, markup
+from hush.digits import Digits
 from hush.errors import InvalidArgument
 from hush.tables import flat
 from hush.tables.extra import package
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 _NOISE = (
     "(95% intervals, each by itself, of the noise; not of what bounds and rows= cut)"
+)
+_PARTS = (
+    "(a count has decimals: so has its noise, and of people with more than {} rows "
+    "each weighs less)"
 )
 _SEVERAL = "(several quantiles have no interval; hush.quantile has)"
 WIDE = (
@@ -154,11 +160,22 @@ class Shown(called.Helpful, ABC):
         return {called.get(name, name): each for name, each in found.items()}
 
     def _texts(self, columns: Mapping[str, list[Any]]) -> list[list[str]]:
-        named = self.labels
-        return [
-            [_cell(value, named.get(name, ())) for value in values]
-            for name, values in columns.items()
-        ]
+        """Return every cell as text; both ends of an interval are rounded outwards."""
+        texts: dict[str, list[str]] = {}
+        for name in columns:
+            if name in texts:
+                continue
+            digits = Digits.of_column(columns, name, count=name in self.counts)
+            ways = {
+                name: digits.text,
+                f"{name}_low": digits.low,
+                f"{name}_high": digits.high,
+            }
+            labels = self.labels.get(name, ())
+            for each, way in ways.items():
+                if each in columns:
+                    texts[each] = [_cell(value, way, labels) for value in columns[each]]
+        return [texts[name] for name in columns]
 
     def _remarks(self, columns: Mapping[str, list[Any]]) -> list[str]:
         """Return who is protected, and what the numbers leave open."""
@@ -170,9 +187,17 @@ class Shown(called.Helpful, ABC):
         said = [self._protected()]
         if any(name.endswith("_low") for name in columns):
             said.append(_NOISE)
+        if self._in_parts(columns):
+            said.append(_PARTS.format(self.receipt.notes.get("rows")))
         if self.quantiles:
             said.append(_SEVERAL)
         return [*said, WIDE] if self.says_nothing(columns) else said
+
+    def _in_parts(self, columns: Mapping[str, list[Any]]) -> bool:
+        """Whether a count is shown with decimals, which a reader wonders at."""
+        named = [name for name in self.counts if name in columns]
+        digits = (Digits.of_column(columns, each, count=True) for each in named)
+        return self.receipt.unit != "row" and any(each.decimals for each in digits)
 
     def _protected(self) -> str:
         receipt = self.receipt
@@ -188,6 +213,11 @@ class Shown(called.Helpful, ABC):
     @abstractmethod
     def quantiles(self) -> tuple[str, ...]:
         """Names of the aggregates that are several quantiles at once."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> tuple[str, ...]:
+        """Names of the aggregates that count rows."""
 
     @property
     @abstractmethod
@@ -213,13 +243,13 @@ class Shown(called.Helpful, ABC):
         return shown + markup.remarks(self._remarks(columns))
 
 
-def _cell(value: Any, labels: tuple[str, ...] = ()) -> str:
+def _cell(
+    value: Any, number: Callable[[float], str], labels: tuple[str, ...] = ()
+) -> str:
     if isinstance(value, (list, tuple)):
-        texts = list(map(_cell, value))
+        texts = [_cell(each, number) for each in value]
         if len(labels) == len(texts):
             texts = [f"{a}: {b}" for a, b in zip(labels, texts, strict=True)]
         return "; ".join(texts)
-    if not isinstance(value, (float, np.floating)):
-        return str(value)
-    number = float(value)
-    return f"{number:,.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:,.6g}"
+    known = isinstance(value, float) and math.isfinite(value)
+    return number(value) if known else str(value)

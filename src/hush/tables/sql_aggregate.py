@@ -6,7 +6,7 @@ from typing import Any
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables import known
+from hush.tables import instead, known
 from hush.tables.node import constant
 from hush.tables.sql_text import only, place, words
 
@@ -63,6 +63,10 @@ def aggregated(
         node = _within(node)
     if isinstance(node, sql.Count):
         return _count(node, condition)
+    if isinstance(node, sql.CountIf):
+        only(node, "this")
+        both = node.this if condition is None else sql.and_(node.this, condition)
+        return _made("sum", node, when(both, "1", "0"), bounds=(0, 1))
     kind = type(node)
     if kind in _OF_ONE:
         only(node, "this")
@@ -90,9 +94,8 @@ def aggregated(
                 "in hush.toml."
             )
         return _made("mode", node, words(node.this), values=list(values[text]))
-    way = ""
-    if any(is_aggregate(each) for each in node.walk()):
-        way = " Release them apart, and compute with what was released: that is free."
+    mixed = any(is_aggregate(each) for each in node.walk())
+    way = instead.output(node, NAMES, mixed=mixed)
     raise Unsupported(
         f"{words(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
         f"of GROUP BY, and {NAMES}.{way}"
@@ -170,6 +173,11 @@ def bounded(
         raise Unsupported(
             f"DISTINCT stands in COUNT(DISTINCT x) only{place(whole)}, not in "
             f"{words(whole)!r}; MIN and MAX do not need it."
+        )
+    if isinstance(node, sql.Literal) and node.is_string:
+        raise Unsupported(
+            f"{words(node)} is a text{place(whole)}: single quotes are for texts, and "
+            f"a column is in double ones: {words(sql.column(node.this, quoted=True))}."
         )
     if isinstance(node, sql.Anonymous) and str(node.this).upper() == "CLAMP":
         if len(node.expressions) != 3:

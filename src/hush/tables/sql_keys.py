@@ -18,10 +18,10 @@ _PARTS: dict[type[sql.Expression], int] = {
 def public_keys(node: sql.Expression) -> list[Any] | None:
     """Return every value an expression can have, or None where only data tells."""
     if type(node) in _PARTS:
-        return [float(each) for each in range(1, _PARTS[type(node)] + 1)]
+        return list(range(1, _PARTS[type(node)] + 1))
     if isinstance(node, sql.WidthBucket):
         count = whole_constant(node.args.get("num_buckets"), "the number of buckets")
-        return [float(each) for each in range(count + 2)]
+        return list(range(count + 2))
     if isinstance(node, sql.Anonymous) and str(node.this).upper() == "BIN":
         if len(node.expressions) != 4:
             return None

@@ -4,6 +4,7 @@ Whatever stands in FROM has rows that belong to one person each, so it is a data
 again: the unit column always comes along, selected or not.
 """
 
+import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -99,12 +100,17 @@ def _join(
     only(table, "this alias")
     side, kind = node.args.get("side") or "", node.args.get("kind") or ""
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
-        raise Unsupported(f"only JOIN and LEFT JOIN are supported{place(node)}.")
+        raise Unsupported(
+            f"only JOIN and LEFT JOIN are supported{place(node)}: "
+            f"every row must belong to a person of {private!r}."
+        )
     if table.name == private and private not in tables:
         raise Unsupported(_self_join(data.unit, private, place(table)))
     if table.name not in tables:
+        near = difflib.get_close_matches(table.name, tables, 1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
         raise Unsupported(
-            f"JOIN names {table.name!r}{place(table)}, which is not known: pass "
+            f"JOIN names {table.name!r}{place(table)}, which is not known.{meant} Pass "
             f"tables={{{table.name!r}: ...}} with a public frame or a data set."
         )
     alias = table.alias or table.name
@@ -159,7 +165,8 @@ def _subquery(
         raise Unsupported(
             "a subquery must answer row by row, SELECT columns FROM ... [WHERE ...], "
             "or person by person, with GROUP BY "
-            f"{data.unit or 'the unit'}{place(node)}."
+            f"{data.unit or 'the unit'}{place(node)}. COUNT(DISTINCT x) counts what "
+            "differs."
         )
     found, scope = rows(node, data, tables, bounds)
     if node.args.get("group") is None:

@@ -9,6 +9,7 @@ import sqlglot
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
+from hush.tables import instead
 
 _KEYWORDS = {
     *("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "OFFSET"),
@@ -17,12 +18,13 @@ _KEYWORDS = {
 }
 
 
-def parsed(text: str) -> sql.Select:
+def parsed(text: str, columns: Iterable[str]) -> sql.Select:
     """Return the one SELECT that a text holds, or refuse it."""
     try:
         found = sqlglot.parse(text, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError) as problem:
-        refusal = _unread((getattr(problem, "errors", None) or [{}])[0])
+        detail = (getattr(problem, "errors", None) or [{}])[0]
+        refusal = _unread(detail) + missing_quotes(text, columns)
     else:
         if len(found) == 1 and isinstance(found[0], sql.Select):
             return found[0]
@@ -49,9 +51,36 @@ def _unread(detail: Mapping[str, Any]) -> str:
     return f"cannot read the SQL {at}, near {detail['highlight']!r}."
 
 
+def missing_quotes(text: str, columns: Iterable[str]) -> str:
+    """Return how a column is named in SQL, if quotes seem to be missing.
+
+    Example:
+        >>> missing_quotes("AVG(wait time)", ["wait time"])
+        " In an expression, column 'wait time' is written in double quotes."
+    """
+    for name in columns:
+        bare = name in text and f'"{name}"' not in text
+        if bare and not name.isidentifier():
+            return f" In an expression, column {name!r} is written in double quotes."
+    return ""
+
+
 def words(node: Any) -> str:
-    """Return a node as the text that stands for it."""
-    return str(node.sql(dialect="duckdb"))
+    """Return a node as the text that stands for it, or refuse what has none.
+
+    Left to itself the writer would drop what it cannot say, such as a format of dates,
+    and another question would be answered than the one that was asked.
+    """
+    try:
+        return str(
+            node.sql(dialect="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
+        )
+    except sqlglot.errors.UnsupportedError:
+        inner = next((each for each in node.walk() if instead.inside(each, "")), node)
+    called = inner.sql_name() if isinstance(inner, sql.Func) else inner.key.upper()
+    raise Unsupported(
+        f"{called} is not supported here{place(node)}.{instead.inside(inner, '')}"
+    )
 
 
 def place(node: Any) -> str:

@@ -87,11 +87,20 @@ def unknown(name: str, columns: Iterable[str]) -> str:
         >>> unknown("Fair", ["fare", "who"])
         "there is no column 'Fair'; did you mean 'fare'? The columns are fare, who."
     """
+    return f"there is no column {name!r}; {meant(name, columns)}"
+
+
+def meant(name: str, columns: Iterable[str]) -> str:
+    """Return which column a name is near to, and which there are.
+
+    Example:
+        >>> meant("Fair", ["fare", "who"])
+        "did you mean 'fare'? The columns are fare, who."
+    """
     known = {each.lower(): each for each in columns}
     near = difflib.get_close_matches(name.lower(), known, 1)
-    meant = f"did you mean {known[near[0]]!r}? The" if near else "the"
-    listed = ", ".join(sorted(known.values()))
-    return f"there is no column {name!r}; {meant} columns are {listed}."
+    start = f"did you mean {known[near[0]]!r}? The" if near else "the"
+    return f"{start} columns are {', '.join(sorted(known.values()))}."
 
 
 def column(table: ir.Table, name: str) -> Typed:

@@ -1,13 +1,14 @@
 """How many digits of a released number are worth showing: what its noise leaves."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, final
 
 _KNOWN = 15  # digits that a float has
 _WHOLE = 5.0  # the half-width above which a count is shown without decimals
+_EXACT = 2.0**53  # below it every whole number is a float
 _PLAIN = 6  # significant digits where there is no interval
 _CONTEXT = Context(prec=400)  # the largest float has 309 digits
 
@@ -44,6 +45,29 @@ class Digits:
         """Return six significant digits of the largest number."""
         return cls(_fitting(_PLAIN - 1 - _power(largest), largest))
 
+    @classmethod
+    def of_column(
+        cls, columns: Mapping[str, Sequence[Any]], name: str, *, count: bool = False
+    ) -> "Digits":
+        """Return the decimals of a column, by its interval if it has one beside it.
+
+        Whole numbers without one, such as the months of a group, have none.
+
+        Example:
+            >>> Digits.of_column({"month": [1.0, 2.0]}, "month").text(2.0)
+            '2'
+        """
+        known = numbers(columns[name])
+        largest = max(map(abs, known), default=0.0)
+        if f"{name}_low" not in columns:
+            whole = largest < _EXACT and all(each.is_integer() for each in known)
+            return cls(0) if whole else cls.plain(largest)
+        low, high = numbers(columns[f"{name}_low"]), numbers(columns[f"{name}_high"])
+        if len(low) != len(high):  # some ends are infinite
+            return cls.plain(largest)
+        halves = ((b - a) / 2 for a, b in zip(low, high, strict=True))
+        return cls.within(halves, largest, count=count)
+
     def text(self, value: float) -> str:
         """Return a number rounded to the nearest."""
         return self._text(value, ROUND_HALF_EVEN)
@@ -55,7 +79,15 @@ class Digits:
             >>> Digits(0).interval(11475.02, 12105.3)
             '11,475 to 12,106'
         """
-        return f"{self._text(low, ROUND_FLOOR)} to {self._text(high, ROUND_CEILING)}"
+        return f"{self.low(low)} to {self.high(high)}"
+
+    def low(self, value: float) -> str:
+        """Return a lower end, rounded down."""
+        return self._text(value, ROUND_FLOOR)
+
+    def high(self, value: float) -> str:
+        """Return an upper end, rounded up."""
+        return self._text(value, ROUND_CEILING)
 
     def _text(self, value: float, rounding: str) -> str:
         grain = Decimal(1).scaleb(-self.decimals)

@@ -200,3 +200,5 @@ def test_a_delta_among_the_last_floats_has_no_epsilon_that_is_too_small():
     step = known - float(few.epsilon_at(1e-290))  # of ten decades, and they shrink
     assert few.epsilon_at_lower(5e-324) <= known + 2.331 * step
     assert few.epsilon_at(1e-320) >= known + 1.99 * step
+    pure = compose(Pair.laplace(scale=1.0), Pair.laplace(scale=2.0))
+    assert 1.49 < pure.epsilon_at(1e-310) <= 1.5 * (1 + 1e-11)  # no more than at zero

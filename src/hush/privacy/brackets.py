@@ -170,7 +170,8 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
     if delta == 0.0:
         return _at_zero(components)
     if delta < _SHARPEST:
-        return _solved(components, _SHARPEST)[0], math.inf  # ε falls in δ
+        # ε falls in δ: what holds at zero holds here, and what is needed above as well.
+        return _solved(components, _SHARPEST)[0], _at_zero(components)[1]
     return _solved(components, delta)
 
 

@@ -86,7 +86,8 @@ MODEL = {
     **_all("random_state seed rng", _SEED + "of fit."),
     **_all("data_norm max_norm", "Write norm."),
     **_all(
-        "C alpha l2 l2_regularization reg_param", "Write penalty, which adds to it."
+        "C alpha l2 l2_regularization reg_param",
+        "Write penalty: about 1/C, on top of the least that the guarantee needs.",
     ),
     **_all("bounds_X feature_range ranges", "Write bounds=(lower, upper)."),
     **_all("bounds_y", "Write y_bounds=(lower, upper)."),

@@ -25,17 +25,20 @@ def _exact() -> lax.Precision | None:
     return None if jax.default_backend() == "cpu" else lax.Precision.HIGHEST
 
 
-def settled(tree: Any) -> Any:
+def settled(tree: Any, rows: Sequence[Any]) -> Any:
     """Return the same arrays, held in memory: whoever reads them reads the same bits.
 
     Left alone, the compiler computes a cheap expression anew for each of its readers,
     and x·y - z with one rounding for one and with two for another. Where it cancels,
     the sum would add a long row that the norm saw as short. XLA drops its own barriers
     before it joins loops; what a loop of its own carries it cannot look through. This
-    one never turns, which the compiler does not know.
+    one never turns, which the compiler, without the `rows`, does not know.
     """
-    smallest = min(jax.tree.leaves(tree), key=lambda leaf: int(leaf.size))
-    turns = jnp.sum(jnp.isfinite(smallest), dtype=jnp.int32) < 0
+    told = [each for each in rows if each.size]
+    if not told:  # then no row can tell anything
+        return tree
+    some = min(told, key=lambda each: int(each.size))
+    turns = jnp.max(jnp.real(some)) < jnp.min(jnp.real(some))
     found, _ = lax.while_loop(
         lambda carried: carried[1],
         lambda carried: (jax.tree.map(jnp.zeros_like, carried[0]), jnp.bool_(0)),
@@ -170,7 +173,7 @@ def gradients(
     (at_taps, at_others), inputs = jax.vmap(slope, in_axes=(None, None, 0))(
         zeros, free, rows
     )
-    at_taps, at_others, inputs = settled((at_taps, at_others, inputs))
+    at_taps, at_others, inputs = settled((at_taps, at_others, inputs), rows)
     found: dict[int, Product | Formed] = {}
     for tap, g, a in zip(taps, at_taps, inputs, strict=True):
         found[tap.leaf] = _from_tap(tap, a, g, np.shape(leaves[tap.leaf]))

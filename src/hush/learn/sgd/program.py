@@ -124,7 +124,8 @@ class Program:
             x if x.shape[0] else jnp.zeros((1, *x.shape[1:]), x.dtype) for x in data
         ]
         # Copied out, so that nothing after depends on how many rows there are.
-        rows = settled([leaf[jnp.maximum(slots, 0)] for leaf in data])
+        rows = [leaf[jnp.maximum(slots, 0)] for leaf in data]
+        rows = settled(rows, rows)
         return lattice_sums(
             self.traced,
             leaves,

@@ -81,7 +81,7 @@ def enumerate_losses(components: "Components") -> Enumeration | None:
             if losses.size > _MOST:
                 return None
     blur = (steps + 1) * tolerance * 2 + 8 * ULP * span
-    return Enumeration(losses, masses, -math.expm1(log_finite), blur)
+    return Enumeration(losses, masses, abs(math.expm1(log_finite)), blur)
 
 
 def _log_rest(mass: float) -> float:

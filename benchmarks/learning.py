@@ -90,6 +90,9 @@ def hush_scores():
     lines = {"y_bounds": (-1, 1), **box}
     logistic = {
         "logistic": lambda e: LogisticRegression(e, classes=(0, 1), **box),
+        "logistic by DP-SGD, δ = 1e-6": lambda e: LogisticRegression(
+            e, delta=1e-6, method="sgd", classes=(0, 1), **box
+        ),
         "Huber SVM": lambda e: HuberSVM(e, classes=(0, 1), **box),
         "random forest": lambda e: RandomForestClassifier(
             epsilon=e, classes=(0, 1), **box

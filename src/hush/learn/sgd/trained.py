@@ -1,7 +1,7 @@
 """What training returns: a model that knows what it cost."""
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, final
 
 from hush.learn.sgd.training import Training
@@ -57,9 +57,7 @@ class Trained:
 
     def __str__(self) -> str:
         """Return what was done and what it cost, for whom."""
-        # Up to four digits, upwards; what is left of a search for the noise is no digit
-        digits = Context(prec=4, rounding=ROUND_CEILING)
-        epsilon = digits.create_decimal(self.epsilon * (1 - 1e-9)).normalize()
+        epsilon = self._rounded_up()
         changed = {
             Neighbors.ADD_REMOVE: "added or removed",
             Neighbors.REPLACE_ONE: "replaced",
@@ -69,6 +67,15 @@ class Trained:
             f"{epsilon:f} at delta {self.delta:.3g}, for one row {changed}"
             + (" (seeded: a rehearsal)" if self.seeded else "")
         )
+
+    def _rounded_up(self) -> Decimal:
+        """Return ε in four digits, none of which understates it."""
+        found, digits = self.epsilon, Context(prec=4, rounding=ROUND_CEILING)
+        # A search for the noise leaves ε a hair above what was asked for, and proven.
+        asked = digits.create_decimal(found * (1 - 1e-9))
+        if self.curve.delta_at(float(asked)) > self.delta:
+            asked = digits.create_decimal(found)
+        return asked.normalize()
 
     def __repr__(self) -> str:
         resumed = f", resumed_from={self.resumed_from}" if self.resumed_from else ""

@@ -130,8 +130,13 @@ def test_a_holdout_is_never_copied_and_tells_nothing_when_a_query_fails():
     models = Holdout((np.zeros((2_000, 1)), labels), queries=50)
     assert abs(float(models.score(Leaky()))) < models.plan.radius
     assert models.left == 49
+
+    class Unreadable:
+        def __len__(self):
+            return 2_000
+
     with pytest.raises(DrawFailed) as caught:  # what fails as a whole
-        models.submit(np.zeros((2_000, 2)))
+        models.submit(Unreadable())
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     assert models.left == 48

@@ -22,7 +22,6 @@ MODELS = {
     "logistic": LogisticRegression(50.0, **BOX),
     "kng": LogisticRegression(50.0, **BOX, method="kng"),
     "exponential": LogisticRegression(50.0, **BOX, method="exponential"),
-    "sgd": LogisticRegression(50.0, **BOX, method="sgd"),
     "svm": HuberSVM(50.0, **BOX),
     "bayes": GaussianNB(50.0, **BOX),
     "forest": RandomForestClassifier(epsilon=50.0, **BOX),

@@ -36,7 +36,6 @@ MODELS = {
     "logistic, tail": LogisticRegression(norm=1.0, tail=1.0, **TWO),
     "logistic, kng": LogisticRegression(method="kng", **BOX, **TWO),
     "logistic, exponential": LogisticRegression(method="exponential", **BOX, **TWO),
-    "logistic, sgd": LogisticRegression(method="sgd", **BOX, **TWO),
     "svm": HuberSVM(**BOX, **TWO),
     "poisson": PoissonRegression(top=3, **BOX),
     "linear": LinearRegression(**LINE),

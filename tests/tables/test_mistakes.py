@@ -250,10 +250,12 @@ def test_columns_are_public():
 def test_what_is_printed_says_what_intervals_leave_out():
     asked = wards().group_by("ward", keys=["North"]).agg(n=hush.count())
     shown = str(asked.release(epsilon=1))
-    assert shown.splitlines()[-1] == (
+    assert shown.splitlines()[-2:] == [
         "(95% intervals, each by itself, of the noise; "
-        "not of what bounds and rows= cut)"
-    )
+        "not of what bounds and rows= cut)",
+        "(a count has decimals: so has its noise, and of people with more than 1 row "
+        "each weighs less)",
+    ]
     budget = hush.Budget(epsilon=1, delta=1e-6)
     data = hush.open(WARDS, unit="who", rows=1, budget=budget)
     named = data.group_by("ward", keys="private").agg(n=hush.count())

@@ -91,7 +91,7 @@ def reconstruct(
 
     Reference: [DN03]; N2.1, N2.2; linear programs [DMT07].
     """
-    if not callable(answer):
+    if batch is None and not callable(answer):
         raise InvalidArgument(
             "answer must be a function of who is asked, a vector of truth values; got "
             f"a {type(answer).__name__}."

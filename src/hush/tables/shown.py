@@ -25,8 +25,8 @@ _NOISE = (
     "(95% intervals, each by itself, of the noise; not of what bounds and rows= cut)"
 )
 _PARTS = (
-    "(a count has decimals: so has its noise, and of people with more than {} rows "
-    "each weighs less)"
+    "(a count has decimals: so has its noise, and of people with more than {} each "
+    "weighs less)"
 )
 _SEVERAL = "(several quantiles have no interval; hush.quantile has)"
 WIDE = (
@@ -188,7 +188,7 @@ class Shown(called.Helpful, ABC):
         if any(name.endswith("_low") for name in columns):
             said.append(_NOISE)
         if self._in_parts(columns):
-            said.append(_PARTS.format(self.receipt.notes.get("rows")))
+            said.append(_PARTS.format(self._most))
         if self.quantiles:
             said.append(_SEVERAL)
         return [*said, WIDE] if self.says_nothing(columns) else said
@@ -204,10 +204,14 @@ class Shown(called.Helpful, ABC):
         if receipt.unit == "row":
             why = "every row is taken for another person"
             return f"(one row is protected, {receipt.neighbors}: {why})"
-        most = receipt.notes["rows"]
-        rows = "1 row" if most == 1 else f"{most:,} rows"
-        who = f"one {receipt.unit} with at most {rows}"
+        who = f"one {receipt.unit} with at most {self._most}"
         return f"({who} is protected, {receipt.neighbors})"
+
+    @property
+    def _most(self) -> str:
+        """How many rows of one person count, in words."""
+        most = self.receipt.notes["rows"]
+        return "1 row" if most == 1 else f"{most:,} rows"
 
     @property
     @abstractmethod

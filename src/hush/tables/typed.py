@@ -90,7 +90,7 @@ def unknown(name: str, columns: Iterable[str]) -> str:
     return f"there is no column {name!r}; {meant(name, columns)}"
 
 
-def meant(name: str, columns: Iterable[str]) -> str:
+def meant(name: object, columns: Iterable[str]) -> str:
     """Return which column a name is near to, and which there are.
 
     Example:
@@ -98,7 +98,8 @@ def meant(name: str, columns: Iterable[str]) -> str:
         "did you mean 'fare'? The columns are fare, who."
     """
     known = {each.lower(): each for each in columns}
-    near = difflib.get_close_matches(name.lower(), known, 1)
+    word = name.lower() if isinstance(name, str) else ""
+    near = difflib.get_close_matches(word, known, 1)
     start = f"did you mean {known[near[0]]!r}? The" if near else "the"
     return f"{start} columns are {', '.join(sorted(known.values()))}."
 

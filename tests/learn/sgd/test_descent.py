@@ -29,6 +29,15 @@ def test_it_learns_within_its_claim(given):
     assert model.predict_proba(x).sum(axis=1) == pytest.approx(1)
 
 
+def test_labels_may_be_words_and_truth_values():
+    x, y = data(500, 2)
+    words = np.array(["no", "yes"])[y]
+    model = LogisticRegression(8.0, norm=2.0, method="sgd", classes=("no", "yes"))
+    assert model.fit(x, words, source=Seeded(1)).score(x, words) > 0.85
+    plain = LogisticRegression(8.0, norm=2.0, method="sgd")
+    assert plain.fit(x, y == 1, source=Seeded(1)).score(x, y == 1) > 0.85
+
+
 def test_the_default_delta_falls_with_the_rows_and_a_stated_one_is_kept():
     few = LogisticRegression(1.0, norm=1.0, **SHARED).plan(500, 2)
     many = LogisticRegression(1.0, norm=1.0, **SHARED).plan(50_000, 2)

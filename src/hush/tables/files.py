@@ -32,7 +32,7 @@ _READ = {"number": texts.number, "date": texts.date, "boolean": texts.truth}
 TYPES = (*_READ, "text")
 
 
-def lock(connection: Any, files: Sequence[Path] = ()) -> None:
+def lock(connection: Any, files: Sequence[Path | str] = ()) -> None:
     """Shut an embedded DuckDB off from everything but these files.
 
     Guarantee: afterwards no statement of this connection can read outside of `files`

@@ -16,6 +16,7 @@ from hush.tables import embedded, expression
 from hush.tables.columns import Columns
 from hush.tables.engine import fetch, guarded
 from hush.tables.source import source
+from hush.tables.together import together
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
@@ -123,15 +124,22 @@ def _private(
         )
     if data.neighbors is not other.neighbors:
         raise Unsupported("both tables must be opened with the same neighbors=.")
-    if data.table.get_backend() is not other.table.get_backend():
+    left, right = _on_one_engine(data.table, other.table)
+    _check(left, right, columns, data.unit)
+    return _combine(left, right, columns, how)
+
+
+def _on_one_engine(left: ir.Table, right: ir.Table) -> tuple[ir.Table, ir.Table]:
+    if left.get_backend() is right.get_backend():
+        return left, right
+    met = together(left, right)
+    if met is None:
         raise Unsupported(
-            "both tables must live on the same connection, and two files do not. Join "
-            "them by the person into one file first, as by DuckDB's COPY (SELECT ... "
-            f"FROM 'a.csv' JOIN 'b.csv' USING ({data.unit})) TO 'both.parquet', or "
-            "pass Ibis tables of one connection."
+            "both tables must live on the same connection: two files do, and tables of "
+            "one database, and Ibis tables of one connection. Join public tables after "
+            "private ones."
         )
-    _check(data.table, other.table, columns, data.unit)
-    return _combine(data.table, other.table, columns, how)
+    return met
 
 
 def _check(

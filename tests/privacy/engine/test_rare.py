@@ -30,7 +30,7 @@ def delta_of_two(std, rate, epsilon, digits):
 @pytest.mark.parametrize(
     ("std", "rate", "delta"),
     [
-        (4.0, 0.01, 1e-30),
+        pytest.param(4.0, 0.01, 1e-30, marks=pytest.mark.slow),
         (0.3, 0.01, 1e-6),
         pytest.param(4.0, 1e-4, 1e-30, marks=pytest.mark.slow),
         pytest.param(1.0, 0.01, 1e-6, marks=pytest.mark.slow),
@@ -50,7 +50,7 @@ def test_two_steps_match_nested_quadrature(std, rate, delta):
 @pytest.mark.parametrize(
     ("std", "rate", "times", "delta"),
     [
-        (1.1, 0.004, 14062, 1e-5),
+        pytest.param(1.1, 0.004, 14062, 1e-5, marks=pytest.mark.slow),
         (0.8, 0.01, 1000, 1e-12),
         pytest.param(2.0, 1e-4, 10**6, 1e-12, marks=pytest.mark.slow),
     ],
@@ -66,7 +66,11 @@ def test_expansion_agrees_where_the_contour_is_sharp(std, rate, times, delta):
 
 @pytest.mark.parametrize(
     ("epsilon", "times"),
-    [(0.02, 2), (6.0, 30), pytest.param(0.1, 30, marks=pytest.mark.slow)],
+    [
+        (0.02, 2),
+        pytest.param(6.0, 30, marks=pytest.mark.slow),
+        pytest.param(0.1, 30, marks=pytest.mark.slow),
+    ],
 )
 def test_edges_change_nothing(epsilon, times):
     # Expansions laid for different answers are different sums of the same thing.

@@ -38,6 +38,13 @@ ORDERS = (1, 1.01, 2, 16, 300.0)
 ROUNDING = 1e-30  # of the enumeration, relative
 
 
+@pytest.fixture(autouse=True)
+def fifty_digits():
+    # Other oracles set digits of their own when they are imported.
+    with mp.workdps(50):
+        yield
+
+
 def understated(curve: Curve, truth: Truth) -> list[str]:
     """Return the answers of a curve that claim more privacy than there is."""
     found = [

@@ -1,5 +1,6 @@
 """Profiles and paths shared by all tests."""
 
+import collections
 import os
 from pathlib import Path
 
@@ -30,3 +31,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 @pytest.fixture(scope="session")
 def root() -> Path:
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most cases of a test marked `thin(n)` to the slow lane.
+
+    Every n-th case stays in the fast one, counted among those that were collected: a
+    case that is asked for by its name always runs.
+    """
+    seen: collections.Counter[str] = collections.Counter()
+    for item in items:
+        thin = item.get_closest_marker("thin")
+        if thin and not item.get_closest_marker("slow"):
+            name = item.nodeid.partition("[")[0]
+            if seen[name] % thin.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1

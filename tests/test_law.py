@@ -52,6 +52,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_log_probabilities_to_fourteen_digits(law):
     with mpmath.workdps(60):
@@ -72,6 +73,7 @@ def test_log_probabilities_to_fourteen_digits(law):
                 assert abs(got - truth) <= 1e-14 * max(1, abs(truth))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_moments(law):
     with mpmath.workdps(60):

@@ -140,6 +140,7 @@ def neighbors_of(relation, pick):
     return full, rest + rows_of(2, pick)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "groups",
     [None, pytest.param(1, marks=pytest.mark.slow)],

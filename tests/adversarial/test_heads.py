@@ -33,6 +33,7 @@ def exact(people, neighbors, rows, groups):
 CAPS = [(1, None), (3, None), (9, 2)]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(("rows", "groups"), CAPS)
 def test_one_person_moves_the_number_of_people_by_what_is_charged(

@@ -62,6 +62,7 @@ def by_key(data):
     }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("lazy", [True, False], ids=["polars", "duckdb"])
 @pytest.mark.parametrize(("kind", "odd"), CASES)
 def test_a_moment_that_no_engine_can_write_fails_no_question(kind, odd, lazy):
@@ -71,6 +72,7 @@ def test_a_moment_that_no_engine_can_write_fails_no_question(kind, odd, lazy):
         assert isinstance(outcome(lambda q=query: q.release(1, 1e-6)), list), name
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("lazy", [True, False], ids=["polars", "duckdb"])
 @pytest.mark.parametrize(("kind", "odd"), CASES)
 def test_somebody_called_by_such_a_moment_fails_no_question(kind, odd, lazy):

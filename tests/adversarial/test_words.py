@@ -63,6 +63,7 @@ LINES = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("line", LINES)
 def test_one_line_of_a_csv_file_is_one_line(tmp_path, line, ending):

@@ -69,6 +69,7 @@ def leaking(kind, source):
     }[kind]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "kind",
     ["float laplace", "float gauss", "nan", "classes", "error", "length", "reused",
@@ -120,6 +121,7 @@ def test_a_threshold_with_too_small_a_delta_is_caught():
     assert held.epsilon_lower < 1.0
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("run", "inputs", "claim"),

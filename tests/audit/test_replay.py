@@ -235,6 +235,7 @@ def by_borough(columns, rows=2):
     )
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("pair", neighbors_of(TRIPS, "driver"), ids=str)
 def test_table_queries_replay(pair):
     assert_replays(by_borough, pair.data, pair.neighbor)

@@ -68,6 +68,7 @@ BAD = {
 }
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_query_is_refused_and_nothing_is_charged(shop, name):
     change, text, options, code, words = BAD[name]

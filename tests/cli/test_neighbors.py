@@ -67,6 +67,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", CASES)
 def test_codes_errors_and_costs_do_not_depend_on_one_person(
     tmp_path, monkeypatch, name

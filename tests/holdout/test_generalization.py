@@ -100,6 +100,7 @@ def test_planners_turn_each_other_around():
     assert generalization.level_for(100, 100, 0.01) == 0.0
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("queries", [1, 5, 20, 100, 2000])
 def test_the_best_plan_is_named_and_beats_a_published_one(queries):
     n = 20_000

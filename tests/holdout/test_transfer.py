@@ -197,6 +197,7 @@ class Exact:
         return float(grid[np.argmax(self.delta_at(grid) <= delta)])
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_any_family_of_laws_and_any_prior(seed):
     # One person with four values; nothing is Gaussian or pure here, and laws may be

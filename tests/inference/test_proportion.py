@@ -71,6 +71,7 @@ def test_p_values_are_those_of_enumeration(name, theta):
             )
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.5])
 def test_the_level_is_exact(name, alpha):

@@ -107,6 +107,7 @@ def test_released_moments_are_those_of_rows(kind):
     assert (found[:, :3] == found[:, :3].T).all()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @kinds
 def test_the_noise_has_its_stated_std(kind):

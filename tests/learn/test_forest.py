@@ -69,6 +69,7 @@ def bounded(moved, trees):
     return moved.max() <= 1 and each.max() <= 2 and total.max() == 2 * trees
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_sensitivity_covers_every_pair_of_tables(seed):
     mechanism = counts(size=2)

@@ -95,6 +95,7 @@ def test_draws_on_a_line_follow_the_density():
     assert stats.kstest(drawn / 1.4, cdf).pvalue < FALSE_ALARM
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("norm", [1, 2, math.inf])
 def test_gradients_of_draws_in_a_plane_follow_the_norm(norm):

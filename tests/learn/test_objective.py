@@ -202,6 +202,7 @@ def test_runs_have_the_ideal_law_on_a_line(factor):
 BALL, BOX = Ball(1.0), Box.of((-1, 1), 2, intercept=True)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("rows", "delta"),

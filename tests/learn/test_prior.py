@@ -156,6 +156,7 @@ def test_both_parts_of_the_noise_have_their_laws():
     assert p_value(found, np.full(25, 80.0)) > FALSE_ALARM
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "noise",

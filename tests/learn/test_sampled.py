@@ -133,6 +133,7 @@ def test_n7_10_no_row_moves_a_risk_by_more_than_the_spread(risk):
     assert 0.4 * m.move < apart.max() <= m.move
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("columns", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("risk", RISKS)

@@ -134,6 +134,7 @@ def test_a_mean_is_unbiased_and_its_variance_is_the_stated_one(mean, value):
     assert theory / n <= mean.worst_variance(n) * (1 + 1e-12)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("mean", MEANS[1::3], ids=repr)
 def test_intervals_of_means_hold(mean):

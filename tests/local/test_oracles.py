@@ -67,6 +67,7 @@ def test_reports_follow_the_enumerated_law(oracle):
         assert fit(oracle, value, reports, laws) > FALSE_ALARM
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("oracle", small(), ids=repr)
 def test_a_slightly_different_law_is_noticed(oracle):
@@ -180,12 +181,14 @@ def spread(oracle, people, times, seed):
 # The mean of M squared standard errors strays from 1 by √(2/M); the categories of one
 # estimate count as M for itself. The tolerances are above six of these: a correct
 # oracle fails with probability below 1e-8.
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("oracle", every(100), ids=repr)
 def test_variance_is_that_of_the_theory(oracle):
     assert spread(oracle, people=1000, times=1000, seed=1) == pytest.approx(1, rel=0.03)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("oracle", every(2), ids=repr)
 def test_variance_of_two_categories(oracle):
@@ -214,6 +217,7 @@ def test_a_wrong_variance_is_noticed():
     assert abs(spread(honest, 1000, 1000, 1) * ratio - 1) > 0.03
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("oracle", every(20, 2.0), ids=repr)
 def test_intervals_hold_the_truth_as_often_as_they_say(oracle):
@@ -227,6 +231,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(oracle):
     assert held / 6000 == pytest.approx(0.9, abs=0.045)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("oracle", every(4, 3.0), ids=repr)
 def test_intervals_for_the_population_hold_the_chances(oracle):
@@ -296,6 +301,7 @@ def test_domains_too_large_to_list_are_refused_not_tried():
         oracle.estimate(oracle.encode([1, 2**39]))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("oracle", every(3, 1.0), ids=repr)
 def test_the_auditor_agrees(oracle):

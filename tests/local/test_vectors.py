@@ -176,6 +176,7 @@ def test_the_auditor_agrees_about_vectors(epsilon):
 # -- bias and variance ----------------------------------------------------------------
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("dimension", [1, 2, 5, 40])
 @pytest.mark.parametrize("epsilon", [0.5, 1.5, 4.0])

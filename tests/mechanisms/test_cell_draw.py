@@ -22,6 +22,7 @@ def group(weights):
     return Cells.of(np.asarray(weights)).groups[0]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("weights", "target", "scale"),

@@ -67,6 +67,7 @@ def test_ends_cover_at_the_nominal_level_where_it_is_hardest(monkeypatch):
     assert twin > 0.1 + cell_laws.deviations(0.1, 2000)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("at", [0.0, 0.1, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize(

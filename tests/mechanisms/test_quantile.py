@@ -13,6 +13,7 @@ from hush.noise import Seeded
 from hush.privacy import Pure
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("data", [[0.2, 0.2, 0.2, 0.7], [0.5], [0.0, 1.0, 1.0], []])
 def test_n8_a3_points_follow_the_density_of_algorithm_3(data):

@@ -35,6 +35,7 @@ def repr_or_name(thing):
     return getattr(thing, "__name__", None) or repr(thing)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("mechanism", "law"), CHOICES, ids=repr_or_name)
 def test_choices_follow_their_exact_law(mechanism, law):
     expected = law(SCORES, 2.0) * RUNS

@@ -13,6 +13,7 @@ from hush.noise.coded import PLACE, Coded, _where, coded, room
 WIDTHS = [Fraction(w) for w in (40, "777/2", 2**20, 2**21, 2**22 - 1)]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("std", WIDTHS, ids=str)
 def test_decoded_codes_are_discrete_gaussian(std):

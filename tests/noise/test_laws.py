@@ -31,6 +31,7 @@ INTEGER_LAWS = [
 ]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("scale", SCALES, ids=float)
 @pytest.mark.parametrize(("exact", "draw"), INTEGER_LAWS)
@@ -55,6 +56,7 @@ def test_low_digits_follow_the_law(exact, draw, scale):
     assert fits_residues(exact(scale), x | 1, 64, reach) < FALSE_ALARM
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("scale", SCALES, ids=float)
 def test_small_requests_follow_the_same_law(scale):
@@ -184,6 +186,7 @@ def softmax_law(scores, scale):
     return weights / weights.sum()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("scores", "scale", "n"),
@@ -212,6 +215,7 @@ def test_noisy_argmax(scores, scale, n):
         assert p_value(observed, other * n) < FALSE_ALARM
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_permutations_are_uniform(count):
@@ -229,6 +233,7 @@ def test_permutations_are_uniform(count):
     assert p_value(observed, expected) < FALSE_ALARM or count == 5
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("batch", [1, 2, 3, 8])
 def test_fixed_size_subsets_are_uniform(batch):
@@ -244,6 +249,7 @@ def test_fixed_size_subsets_are_uniform(batch):
     assert p_value(observed, np.full(len(subsets), n / len(subsets))) > FALSE_ALARM
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("rate", [0.01, 0.1, Fraction(1, 3), 0.5, 0.99])
 def test_poisson_subsets(rate):
@@ -279,6 +285,7 @@ def lattice_points(norm, dimension, bits):
     return [z for z in grid if sum(abs(k) ** norm for k in z) <= radius**norm]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.statistical
 @pytest.mark.parametrize("norm", [1, 2, math.inf])
 @pytest.mark.parametrize(
@@ -298,6 +305,7 @@ def test_every_point_of_a_ball_is_equally_likely(norm, dimension, bits):
     assert p_value(corner * (n / corner.sum()), expected) < FALSE_ALARM
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize(("norm", "power"), [(1, 1), (2, 2)])
 def test_radius_in_a_hundred_dimensions(norm, power):

@@ -50,6 +50,7 @@ def test_laplace_survives_ties(ties, scale, word, bulk):
     assert fits(law.DiscreteLaplace(scale), x) > FALSE_ALARM
 
 
+@pytest.mark.thin(5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("bulk", [False, True], ids=["steps", "table"])
 @pytest.mark.parametrize("word", WORDS, ids=lambda word: f"{word.bits} bits")

@@ -120,6 +120,7 @@ def test_symmetrisation_takes_the_larger_of_f_and_its_inverse():
     assert again.tradeoff_at(0.3) == pytest.approx(curve.tradeoff_at(0.3), abs=1e-3)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
 def test_tradeoff_and_delta_are_dual_both_ways(curve):
     # N13.P8: f >= every f_{ε,δ(ε)}; N13.P9: δ(ε) = sup_α 1 - f(α) - e^ε α.

@@ -97,6 +97,7 @@ def test_tiny_losses_keep_their_digits():
     assert float(high - low) <= 1e-6 * float(high)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("scale", [0.5, 3.0, 20.0])
 @pytest.mark.parametrize("copies", [2, 7])
 def test_compositions_agree_with_a_fine_table(scale, copies):

@@ -90,6 +90,7 @@ def test_delta_is_convex_in_the_ratio(curve, epsilon, step, share):
     assert curve.delta_at(middle) <= chord * (1 + slack) + 1e-13
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
 @FAST
 @given(st.floats(-12, -0.5), st.floats(0.01, 2))
@@ -105,6 +106,7 @@ def test_epsilon_falls_with_delta_and_inverts_it(curve, log_delta, step):
         assert curve.delta_at(lower * (1 - 1e-9)) >= delta * (1 - 1e-6)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
 def test_tradeoff_is_a_tradeoff_function(curve):
     alpha = np.linspace(0, 1, 6)

@@ -26,6 +26,7 @@ from hush.privacy import (
 from privacy import oracles
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "target", [Approx(1, 1e-6), Approx(0.1, 1e-10), Approx(8, 1e-3)]
 )

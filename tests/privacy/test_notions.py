@@ -16,6 +16,7 @@ from privacy import oracles
 FAST = settings(max_examples=25, deadline=None)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("mu", [1e-6, 0.01, 0.499, 0.5, 1.0, 7.0])
 @pytest.mark.parametrize("level", [0.0, 3.0, 18.0])
 def test_gaussian_delta_brackets_quadrature(mu, level):
@@ -27,6 +28,7 @@ def test_gaussian_delta_brackets_quadrature(mu, level):
     assert high - low <= 2e-12 * high
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("mu", "delta"), [(0.01, 1e-5), (1.0, 0.1), (1.0, 1e-86), (4.0, 1e-30)]
 )

@@ -54,6 +54,7 @@ def density(span):
     return lambda y: mpmath.exp((y - s) / 2) / (2 * -mpmath.expm1(-s))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.4, 1.5])
 def test_two_rounds_of_bounded_range_are_a_double_integral(epsilon):
     first, second = 1.0, 0.7
@@ -120,6 +121,7 @@ def test_sampled_bounded_range_by_two_engines(direction):
             assert max(low, other[0]) <= min(high, other[1])
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(("std", "rate"), [(1.0, 0.01), (0.6, 0.3), (5.0, 0.5)])
 @pytest.mark.parametrize("z", [0.7, 2 + 3j, -0.4 + 11j])
 def test_the_transform_of_a_batch(std, rate, z):

@@ -60,6 +60,7 @@ def moved(before, after):
 POISON = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, None, 4.0]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("value", POISON, ids=repr)
 @pytest.mark.parametrize("grouped", [True, False], ids=["grouped", "all"])
 def test_one_strange_record_moves_no_more_than_declared(engine, value, grouped):
@@ -77,6 +78,7 @@ def test_one_strange_record_moves_no_more_than_declared(engine, value, grouped):
         assert moves <= limit
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("grouped", [True, False], ids=["grouped", "all"])
 @pytest.mark.parametrize(

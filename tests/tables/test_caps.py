@@ -66,6 +66,7 @@ def holds(found, caps, own):
         assert sum(found.values()) >= min(len(own), caps.rows) * UNIT - len(own)
 
 
+@pytest.mark.thin(5)
 @WIDE
 @pytest.mark.parametrize(
     "caps", [Caps(5, 3), Caps(5), Caps(1, 1), Caps(3, 5), Caps(20, 2)], ids=str
@@ -90,6 +91,7 @@ def test_caps_hold_for_every_person(engine, caps, wide):
     assert kept(engine.table(arrow(rows[::-1])), caps, wide=wide) == everyone
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("caps", [Caps(5, 3), Caps(5), Caps(2, 1), Caps(8, 4)], ids=str)
 def test_duckdb_keeps_the_same_rows_by_both_forms(caps, monkeypatch):
     generator = np.random.default_rng(3)
@@ -153,6 +155,7 @@ def test_one_person_moves_their_own_rows_200(make, rows, caps, wide):
     check_one_person(make, rows, caps, wide)
 
 
+@pytest.mark.thin(5)
 @WIDE
 @pytest.mark.parametrize("caps", [Caps(5, 3), Caps(5), Caps(3, 5), Caps(2, 8)], ids=str)
 def test_hashes_that_tell_nothing_apart_never_exceed_the_caps(
@@ -235,6 +238,7 @@ def test_declared_distances_are_the_largest(caps, relation):
         assert norm1 == caps.norm1(low, high, relation)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("caps", [Caps(2, 1), Caps(3)], ids=str)
 def test_exhaustive_removals_from_tiny_tables(make, caps):
     # HAZARDS S4, through the engine: all small people beside one who stays.

@@ -92,6 +92,7 @@ def test_it_has_the_cells_of_the_relation(monkeypatch, keys, how):
     assert np.array_equal(read(asked(turned, keys)), expected)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("how", HOW)
 def test_a_person_moves_their_own_part(monkeypatch, how):
     # HAZARDS S8, S9.

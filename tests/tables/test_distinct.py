@@ -59,6 +59,7 @@ def test_one_person_with_many_values_speaks_for_few(engine):
     assert int(np.abs(with_ - without).sum()) == 3 == part.sensitivity(1)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_tiny_tables_move_by_no_more_than_declared(neighbors):
     import ibis
@@ -120,6 +121,7 @@ CAPS = [
 ]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("caps", CAPS, ids=str)
 def test_people_move_by_as_many_groups_as_one_is_counted_in(caps, neighbors):

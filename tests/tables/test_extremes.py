@@ -38,6 +38,7 @@ def columns(values, kind):
     }
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("kind", LIMITS)
 def test_whole_numbers_at_the_limits_of_their_types(engine, kind):
     low, high = LIMITS[kind]

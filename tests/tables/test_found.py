@@ -28,6 +28,7 @@ def opened(given, **more):
     return hush.open(given, **{"unit": "who", "rows": 3, "budget": budget, **more})
 
 
+@pytest.mark.thin(3)
 def test_common_keys_are_named_and_lonely_ones_are_not(engine):
     # At ε = 2, δ = 1e-6: 300 lonely keys appear with chance at most 3e-4 in all.
     columns = {name: pyarrow.array(values) for name, values in table().items()}

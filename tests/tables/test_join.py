@@ -142,6 +142,7 @@ def joined(connection, left, right, how, count=_COUNT):
     return opened(a, ledger).join(opened(b, ledger), on="u", how=how)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("how", ["inner", "left"])
 @pytest.mark.parametrize(
     "pairs", [6, pytest.param(200, marks=pytest.mark.slow)], ids=["few", "many"]

@@ -59,6 +59,7 @@ def test_people_within_their_caps_count_whole(engine):
     assert np.allclose(grid.read(found["total x"]), truth, atol=1e-3)
 
 
+@pytest.mark.thin(3)
 def test_a_heavy_person_keeps_whole_rows_in_few_groups(engine):
     # HAZARDS S8: 300 different rows and 300 equal ones, in three groups.
     heavy = [(99, "abc"[i % 3], i / 100) for i in range(300)]
@@ -71,6 +72,7 @@ def test_a_heavy_person_keeps_whole_rows_in_few_groups(engine):
     assert np.abs(after["rows by x"] - before["rows by x"]).sum() / 2**20 <= 8
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_one_person_moves_no_more_than_declared(neighbors):
     # HAZARDS S4, S9: random contributions of one person on top of the same others.

@@ -48,6 +48,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("unit", WORDS)
 @pytest.mark.parametrize("groups", [None, 1], ids=["weights", "caps"])
 def test_the_unit_may_have_any_name(unit, groups):
@@ -69,6 +70,7 @@ def test_sql_cannot_bring_a_column_of_ours(name, form):
         data.sql(text, epsilon=1)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", OURS)
 def test_data_and_public_tables_cannot_either(engine, name):
     more = {name: np.arange(MANY) * 1000}

@@ -53,6 +53,7 @@ def test_answers_are_near_the_truth_on_every_engine(engine, trips):
             assert abs(answer.values[column][i] - exact) <= 10 * (high - low)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_an_interval_holds_its_own_value(trips, epsilon):
     # Also where nobody is: the mean there is noise over noise, and its interval once

@@ -100,6 +100,7 @@ def check(grouping, neighbors, chosen, seeds, unit="who", opened=arrow):
     return pairs
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize(
     ("grouping", "seeds"),
@@ -112,6 +113,7 @@ def test_all_aggregates_at_once(grouping, seeds, neighbors, desk):
     assert found >= 15 * len(seeds)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("chosen", [("count",), ("count", "sum", "median")], ids=len)
 def test_keys_from_words(chosen, neighbors, desk):
@@ -120,6 +122,7 @@ def test_keys_from_words(chosen, neighbors, desk):
     assert found >= 30
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 def test_rows_as_people(neighbors, desk):
     chosen = tuple(AGGREGATES)
@@ -127,6 +130,7 @@ def test_rows_as_people(neighbors, desk):
     assert found >= 30
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("grouping", "neighbors"),
     [("one column", "add-remove"), ("private", "replace-one")],

@@ -92,6 +92,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("how", LAYOUTS)
 @pytest.mark.parametrize("most", [1, 3, 100])
 @CUT
@@ -115,6 +116,7 @@ def test_the_layouts_are_those_that_are_meant(monkeypatch):
     assert type(roll._layout(table, ("k", "d"))[1]) is layout.Ranked
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("most", [1, 2, 5])
 @pytest.mark.parametrize("far", [False, True], ids=["near", "far"])
 @CUT

@@ -71,6 +71,7 @@ HOW = {
 WAYS = [*((caps, "at once") for caps in CAPS), *(((5, 3), how) for how in HOW)]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(("caps", "how"), dict.fromkeys(WAYS), ids=str)
 def test_it_has_the_sums_of_the_relation(monkeypatch, caps, how):
     HOW[how](monkeypatch)
@@ -84,6 +85,7 @@ def test_it_has_the_sums_of_the_relation(monkeypatch, caps, how):
     assert read(asked(turned, *caps)) == expected
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("how", HOW)
 def test_a_person_moves_their_own_part(monkeypatch, how):
     # HAZARDS S8, S9.
@@ -156,6 +158,7 @@ def test_sums_beyond_64_bits_are_exact():
     assert row["_m0_sum"] == read(query, own=False)[0,]["_m0_sum"] > 2**63
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_replays_on_neighbors(neighbors, desk):
     # HAZARDS §3.2: sums of a sample, and cells of one that the engine keeps.

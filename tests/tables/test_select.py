@@ -92,6 +92,7 @@ COMPUTED = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("text", COMPUTED, ids=lambda text: text.split("(")[0][:12])
 @pytest.mark.parametrize("form", ["alias", "text", "position"])
 def test_groups_may_be_computed_and_tell_their_values(data, text, form):
@@ -347,6 +348,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:70])
 def test_other_sql_is_refused_and_costs_nothing(table, text, monkeypatch):
     # HAZARDS Q1, Q4, Q5: before anything of the data is read.

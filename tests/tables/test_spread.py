@@ -90,6 +90,7 @@ def test_a_constant_column_has_no_spread_and_breaks_nothing():
     assert -1 <= answer.values["r"][0] <= 1
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_outliers_move_the_moments_by_no_more_than_declared(neighbors):
     # HAZARDS N7, S1: the inputs on which derived statistics are known to go wrong.

@@ -37,6 +37,7 @@ def by_hand(loss, params, rows, clip):
     return [np.tensordot(weight, g, 1) for g in leaves]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_clipped_sums_are_those_of_vmap(name):
     clip = 0.5
@@ -51,6 +52,7 @@ def test_clipped_sums_are_those_of_vmap(name):
 BAD = [np.nan, np.inf, -np.inf, 1e38, 3e19]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("bad", BAD, ids=repr)
 @pytest.mark.parametrize("name", ["mlp", "conv", "attention"])
 def test_a_bad_row_counts_as_zero_and_spoils_no_other(name, bad):

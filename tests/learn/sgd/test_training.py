@@ -282,6 +282,7 @@ def test_training_learns_and_says_what_it_cost():
         assert repr(found).startswith("Trained(Training(std=")
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", ["conv", "mlp"])
 def test_batches_of_several_passes_train_the_same(name):
     """Passes of a few slots or of all: the same batches and noise, the same model."""

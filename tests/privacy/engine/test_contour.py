@@ -59,6 +59,7 @@ def test_gaussians_down_to_the_smallest_deltas(score, mu, times):
     assert upper - lower <= 1e-6 * float(truth)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("direction", ["add", "remove"])
 @pytest.mark.parametrize(
     ("std", "rate", "epsilon"), [(1.0, 0.1, 0.1), (2.0, 0.5, 0.6), (3.0, 0.01, 0.004)]
@@ -119,6 +120,7 @@ def test_a_mix_of_everything_is_sharp():
     assert high <= 1e-6 * (1 + 1e-9)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "laws",
     [

@@ -30,6 +30,7 @@ def test_gaussian_curve_matches_high_precision(mu, score):
     assert_contains(bracket, gaussian_delta(epsilon, mu), 1e-10)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("std", [0.3, 1.1, 7.0])
 @pytest.mark.parametrize("rate", [1e-6, 0.01, 0.7])
 @pytest.mark.parametrize("direction", ["add", "remove"])

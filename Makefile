@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
-JOBS   ?= 2
+# One more than two cores: tests also wait, for disks and servers.
+JOBS   ?= 3
 
 .PHONY: demo test test-slow check docs pages bench setup clean
 

@@ -1,6 +1,7 @@
 """Profiles and paths shared by all tests."""
 
 import collections
+import gc
 import os
 from pathlib import Path
 
@@ -48,3 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if seen[name] % thin.args[0]:
                 item.add_marker(pytest.mark.slow)
             seen[name] += 1
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what lives as long as the session: thousands of tests."""
+    gc.collect()
+    gc.freeze()

@@ -260,6 +260,7 @@ def played(answers):
     return [len(answers), float(np.sum(answers))]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("adversary", "budget"),

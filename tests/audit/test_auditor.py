@@ -121,7 +121,7 @@ def test_a_threshold_with_too_small_a_delta_is_caught():
     assert held.epsilon_lower < 1.0
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("run", "inputs", "claim"),

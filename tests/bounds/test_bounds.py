@@ -103,6 +103,7 @@ SYMMETRIC = [
 ]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("law", "mgf"), SYMMETRIC, ids=["normal", "uniform", "sign"])
 def test_z_sub_the_three_forms_imply_each_other(law, mgf):
     grid = np.linspace(-4, 4, 41)

@@ -18,6 +18,7 @@ PICTURES = {
 EACH = [(name, "svg") for name in PICTURES] + [("tradeoff", "png"), ("budget", "pdf")]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("name", "kind"), EACH)
 def test_every_picture_is_written(shop, name, kind):
     text = shop.run("query", BY, "-e", 0.5, "--json").stdout

@@ -34,6 +34,7 @@ def released(frame, epsilon):
     return query.release(epsilon=epsilon)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["two-point", "uniform"])
 @pytest.mark.parametrize(

@@ -187,6 +187,7 @@ def uniform_cells(u, cells=20):
     return p_value(found, np.full(cells, len(u) / cells))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("factor", [1.0, 0.5])
 def test_runs_have_the_ideal_law_on_a_line(factor):

@@ -40,7 +40,7 @@ def prepare(url, rounds):
             ledger.grant(Budget(epsilon=1), dataset=f"round{turn}")
 
 
-@pytest.mark.parametrize("rounds", [60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [30, pytest.param(200, marks=pytest.mark.slow)])
 def test_l2_exactly_one_of_many_gets_the_last_unit(durable_url, rounds):
     prepare(durable_url, rounds)
     assert race("ledger", durable_url, rounds) == [1] * rounds

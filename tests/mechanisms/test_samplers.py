@@ -29,7 +29,7 @@ NORMS = [
 ]
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize(("body", "norm"), NORMS, ids=["2", "inf", "diamond"])
 def test_radial_noise_has_its_exact_law(body, norm):

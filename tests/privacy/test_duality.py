@@ -120,7 +120,7 @@ def test_symmetrisation_takes_the_larger_of_f_and_its_inverse():
     assert again.tradeoff_at(0.3) == pytest.approx(curve.tradeoff_at(0.3), abs=1e-3)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
 def test_tradeoff_and_delta_are_dual_both_ways(curve):
     # N13.P8: f >= every f_{ε,δ(ε)}; N13.P9: δ(ε) = sup_α 1 - f(α) - e^ε α.
@@ -294,6 +294,7 @@ def test_blackwell_order_of_processed_laws():
     assert compare(Pair.laplace(scale=2.0), Pure(epsilon=0.5)).order is Order.FIRST
 
 
+@pytest.mark.slow
 def test_the_order_is_searched_for_in_the_tail():
     # Sampled steps beat a Gaussian wherever δ matters; at ε = 15 they do not.
     sampled = repeat(poisson(GDP(mu=1 / 1.3), rate=0.01), times=5000)

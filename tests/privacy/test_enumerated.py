@@ -197,6 +197,7 @@ def removals(mechanism: Mechanism, *groups: Sequence[int]) -> Curve:
     )
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("rate", [0.01, 0.5])
 def test_poisson_samples_of_data_sets(seed: int, rate: float) -> None:
@@ -212,6 +213,7 @@ def test_poisson_samples_of_data_sets(seed: int, rate: float) -> None:
     assert not understated(replace_one(sampled), Truth(truths.atoms(law[0,], law[9,])))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_batches_of_data_sets(seed: int) -> None:
     rng = random.Random(seed)
@@ -258,6 +260,7 @@ def test_chains_parts_and_trees(seed: int) -> None:
     assert not understated(compose(steps[0], both), Truth(tree))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("people", "epsilon", "answers"), [(2, 0.5, 3), (4, 2.0, 2), (5, 1.0, 3)]
 )

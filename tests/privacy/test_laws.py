@@ -118,6 +118,7 @@ def test_tradeoff_is_a_tradeoff_function(curve):
     assert np.all(value <= np.asarray(curve.tradeoff_at_upper(alpha)) + 1e-12)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
 def test_renyi_rises_and_bounds_the_lower_one(curve):
     orders = [1.0, 1.5, 2.0, 4.0, 16.0, math.inf]
@@ -135,6 +136,7 @@ def test_renyi_rises_and_bounds_the_lower_one(curve):
     assert curve.total_variation_lower() <= curve.total_variation()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
 def test_other_notions_of_the_same_event_are_never_smaller(curve):
     # ρ and μ, where they exist, are guarantees too, hence never below the curve.

@@ -78,7 +78,7 @@ def test_one_strange_record_moves_no_more_than_declared(engine, value, grouped):
         assert moves <= limit
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("grouped", [True, False], ids=["grouped", "all"])
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_the_order_of_rows_does_not_show():
     assert found == again
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("by", [(), ("g",)], ids=["people", "people and groups"])
 def test_record_and_replay(neighbors, by, desk):

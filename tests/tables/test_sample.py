@@ -85,7 +85,7 @@ def test_it_has_the_sums_of_the_relation(monkeypatch, caps, how):
     assert read(asked(turned, *caps)) == expected
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("how", HOW)
 def test_a_person_moves_their_own_part(monkeypatch, how):
     # HAZARDS S8, S9.

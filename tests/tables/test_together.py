@@ -97,7 +97,7 @@ def test_the_connection_of_both_is_shut_off_from_all_else(tmp_path):
     assert engine.execute("SELECT count(*) FROM people").fetchone() == (PEOPLE,)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("gone", [(12,), (48,)], ids=str)
 def test_what_mechanisms_are_told_differs_by_one_person(tmp_path, neighbors, gone):

@@ -183,6 +183,7 @@ def test_a_killed_run_is_charged_once(tmp_path, kill_after):
     assert run(tmp_path, 0).stdout.split() == [params, left, whole]
 
 
+@pytest.mark.slow
 def test_devices_share_the_rows_and_agree_on_the_sum():
     """Two host devices add whole numbers: the same sum as one device gives."""
     code = """

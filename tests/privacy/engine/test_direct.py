@@ -257,7 +257,7 @@ def test_epsilon_is_zero_where_total_variation_is_below_delta():
     assert ask(0.7515, 2.731e-7, 28368, 5.69e-5, "remove") == (0.0, 0.0)
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("std", "rate", "times", "epsilon"),
     [(300.0, 4096 / 6000, 120, 1.0), (1000.0, 0.9, 120, 1.0), (1e8, 0.1, 1000, 0.3)],

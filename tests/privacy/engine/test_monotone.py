@@ -14,7 +14,7 @@ rates = st.floats(1e-3, 0.9)
 directions = st.sampled_from(["add", "remove"])
 counts = st.integers(20, 10**7)
 log_deltas = st.floats(-40.0, -3.0)
-SOME = settings(max_examples=12, deadline=None)
+SOME = settings(max_examples=8, deadline=None)
 
 
 @SOME

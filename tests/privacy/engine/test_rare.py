@@ -27,6 +27,7 @@ def delta_of_two(std, rate, epsilon, digits):
         return mp.quad(lambda x: law.first(x) * law._curve(e - law.loss(x)), points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("std", "rate", "delta"),
     [

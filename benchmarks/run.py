@@ -1,6 +1,9 @@
-"""Run every benchmark of this folder, one after the other."""
+"""Run every benchmark of this folder, one after the other, each in a new process.
 
-import runpy
+A process that has grown would lend its size to the memory of all that it starts.
+"""
+
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,8 +11,7 @@ HERE = Path(__file__).resolve().parent
 NOT_BENCHMARKS = {"run.py", "peers.py"}
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(HERE))
     for script in sorted(HERE.glob("*.py")):
         if script.name not in NOT_BENCHMARKS:
             print(f"\n## {script.stem}\n", flush=True)
-            runpy.run_path(str(script), run_name="__main__")
+            subprocess.run([sys.executable, script], check=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import ParamSpec, TypeVar
 
+from hush import called
 from hush.errors import HushError
 
 P = ParamSpec("P")
@@ -44,6 +45,10 @@ def brief(function: Callable[P, R]) -> Callable[P, R]:
             if os.environ.get("HUSH_DEBUG"):
                 raise
             refused = error.with_traceback(None)
+        except TypeError as problem:
+            if not called.outside(problem):
+                raise
+            raise called.unbound(function, args, options, problem) from None
         try:
             raise refused
         finally:

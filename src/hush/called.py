@@ -4,10 +4,11 @@ Near misses by the thing they were asked of. They serve error messages only: a n
 one spelling here, and the others say which.
 """
 
+import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,6 +116,87 @@ TRAIN = {
     **_all("target_delta", "Write delta."),
     **_all("accountant budget", FIT["accountant"]),
 }
+_SHOWN = {"open_table": "hush.open"}
+_ROWS_AND_LABELS = "Rows and labels are one argument: write (X, y)."
+MECHANISM = {
+    **_all("eps epsilon delta", "Write {0}.for_epsilon(epsilon=1, sensitivity=1)."),
+    **_all("sensitivity", "Say it where it matters: {0}(...).curve(sensitivity=1)."),
+    **_all("random_state seed rng", _SEED + "of run."),
+}
+# What others call an argument, by what it is called here.
+_ARGUMENTS = {
+    "epsilon": "eps target_epsilon epsilon_total privacy_budget",
+    "delta": "target_delta",
+    "std": "sigma stddev sd scale noise_multiplier standard_deviation",
+    "scale": "b",
+    "level": "confidence conf confidence_level conf_level",
+    "bounds": "lower upper low high lo hi clip range clamp clipping_bounds limits",
+    "unit": "user user_id id id_column person people privacy_unit unit_column",
+    "neighbors": "neighbours relation adjacency neighboring_relation",
+    "keys": "key groups categories domain partitions",
+    "values": "categories domain keys",
+    "at": "q p percentile quantile",
+    "edges": "bins breaks",
+    "size": "k domain_size categories",
+    "queries": "max_queries k steps",
+    "source": "seed rng random_state",
+    "budget": "epsilon eps accountant",
+}
+_FORMS = {
+    "bounds": "bounds=(lower, upper)",
+    "at": "at, between 0 and 1",
+    "budget": "budget=hush.Budget(epsilon=1)",
+    "source": "source=hush.noise.Seeded(7), to rehearse",
+}
+
+
+def unknown(
+    owner: str,
+    name: str,
+    known: Iterable[str],
+    words: Mapping[str, str] | None = None,
+) -> TypeError:
+    """Return the error for an argument that is not there, with what to write instead.
+
+    Example:
+        >>> print(unknown("Pure", "eps", ["epsilon"]))
+        Pure has no argument 'eps'. Write epsilon.
+        >>> print(unknown("Budget", "epsilom", ["epsilon", "delta"]))
+        Budget has no argument 'epsilom'. Write epsilon.
+    """
+    known = [each for each in known if each != "self"]
+    same = [each for each in known if name in _ARGUMENTS.get(each, "").split()]
+    near = same or difflib.get_close_matches(name, known, n=1)
+    if words and name in words:
+        way = words[name].format(owner)
+    elif near:
+        way = f"Write {_FORMS.get(near[0], near[0])}."
+    else:
+        way = f"It has {', '.join(known) or 'none'}."
+    return TypeError(f"{owner} has no argument {name!r}. {way}")
+
+
+def unbound(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: Iterable[str],
+    problem: TypeError,
+    words: Mapping[str, str] | None = None,
+) -> TypeError:
+    """Return the error for a call that Python refused before its first line.
+
+    Arguments may hold data: only their names and their number are said.
+    """
+    known = inspect.signature(function).parameters
+    name = function.__qualname__.removesuffix(".__init__")
+    name = _SHOWN.get(name, name)
+    for each in options:
+        if each not in known:
+            return unknown(name, each, known, words)
+    places = [p for p in known.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if len(args) > len(places) and "data" in known:
+        return TypeError(f"{problem}. {_ROWS_AND_LABELS}")
+    return problem
 
 
 def expected(
@@ -133,6 +215,12 @@ def expected(
             raise TypeError(f"{owner} has no argument {name!r}. {words[name]}")
 
 
+def outside(problem: TypeError) -> bool:
+    """Whether the call that was tried here did not reach its function."""
+    trace = problem.__traceback__
+    return trace is not None and trace.tb_next is None
+
+
 def answering(words: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function answer a near miss on one of its arguments with what to write."""
 
@@ -142,7 +230,12 @@ def answering(words: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P
         @functools.wraps(function)
         def call(*args: P.args, **options: P.kwargs) -> R:
             expected(function.__name__, options, known, words)
-            return function(*args, **options)
+            try:
+                return function(*args, **options)
+            except TypeError as problem:
+                if not outside(problem):
+                    raise
+                raise unbound(function, args, options, problem, words) from None
 
         return call
 
@@ -183,3 +276,35 @@ class Helpful:
             # Python asks for names with an underscore before an object is whole.
             near = {} if name.startswith("_") else self._near
             raise missing(f"{type(self).__name__!r} object", name, near)
+
+
+class Spelled:
+    """A public value whose arguments, misspelled, say how they are spelled here.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Noise(Spelled):
+        ...     std: float
+        ...
+        >>> Noise(sigma=1)
+        Traceback (most recent call last):
+        ...
+        TypeError: Noise has no argument 'sigma'. Write std.
+    """
+
+    _near_arguments: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # a type checker shall go on to see the fields
+
+        def __new__(cls, *_: Any, **options: Any) -> Self:
+            """Answer names of other libraries with those of ours."""
+            fields = getattr(cls, "__dataclass_fields__", {})
+            if not fields.keys() >= options.keys():
+                known = inspect.signature(cls.__init__).parameters
+                open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
+                for name in options:
+                    if name not in known and not open_ended:
+                        near = cls._near_arguments
+                        raise unknown(cls.__name__, name, known, near)
+            return super().__new__(cls)

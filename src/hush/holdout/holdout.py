@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.holdout import plans, scores
 from hush.holdout.answer import Answer
@@ -63,6 +63,7 @@ class Holdout:
     Reference: G.use; docs/proofs/holdout.md.
     """
 
+    @called.answering({})
     def __init__(
         self,
         data: Any,

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from hush import checks
+from hush.called import Spelled
 from hush.errors import InvalidArgument
 from hush.markup import facts
 
@@ -88,7 +89,7 @@ def _exact(name: str, value: Any, *, zero: bool = False) -> Fraction:
 
 @final
 @dataclass(frozen=True)
-class Budget:
+class Budget(Spelled):
     """The most that may ever be spent: `epsilon` (and `delta`), or `rho`, or `mu`.
 
     The notion decides which sum is kept: Σε and Σδ, Σρ (zero-concentrated), or Σμ²

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar, Self
 
-from hush import checks
+from hush import called, checks
 from hush.markup import facts, if_known
 from hush.mechanisms import calibration, serial
 from hush.mechanisms.listening import heard
@@ -15,7 +15,7 @@ from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
 
 
-class Mechanism(ABC):
+class Mechanism(called.Spelled, ABC):
     """How private am I (`curve`), how wrong (`error`), what do I say (`run`).
 
     Every concrete mechanism is a frozen dataclass of public numbers: it holds neither
@@ -32,6 +32,7 @@ class Mechanism(ABC):
 
     # The field that grows with the noise; the law-suite checks that privacy does too.
     noise: ClassVar[str] = "scale"
+    _near_arguments = called.MECHANISM
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.markup import facts, if_known
 from hush.privacy import duality
@@ -45,7 +45,7 @@ _SHOWN_AT = 1e-6
 
 
 @dataclass(frozen=True)
-class Curve(ABC):
+class Curve(called.Spelled, ABC):
     """A privacy guarantee that answers the question of every notion.
 
     Guarantee: plain names never understate the loss; names ending in `_lower` never

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hush.brief import brief
 from hush.errors import InvalidArgument
 from hush.tables import known
 from hush.tables.bounding import Grid
@@ -254,6 +255,7 @@ def ratio(
     )
 
 
+@brief
 def count(*columns: str) -> Count:
     """Count rows.
 
@@ -270,6 +272,7 @@ def count(*columns: str) -> Count:
     return Count()
 
 
+@brief
 def sum(expression: str, bounds: Any = None) -> Any:
     """Add up an expression clamped to public `bounds`, or to "private" ones.
 
@@ -280,6 +283,7 @@ def sum(expression: str, bounds: Any = None) -> Any:
     return bounded((expression,), bounds, lambda b: Sum(expression, limits(b)))
 
 
+@brief
 def mean(expression: str, bounds: Any = None) -> Any:
     """Average an expression clamped to public `bounds`, or to "private" ones.
 

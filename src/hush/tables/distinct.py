@@ -8,6 +8,7 @@ from typing import final
 
 import ibis.expr.types as ir
 
+from hush.brief import brief
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables import expression, votes
 from hush.tables.aggregate import Aggregate, Estimate, Released
@@ -130,6 +131,7 @@ class CountDistinct(Counting):
         return Number(limit, Different(self.expression))
 
 
+@brief
 def count_distinct(expression: str) -> CountDistinct:
     """Count the different values of an expression; of the unit, these are people.
 

@@ -9,6 +9,7 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush import checks
+from hush.brief import brief
 from hush.errors import InvalidArgument
 from hush.mechanisms.cell_interval import Between, CellInterval
 from hush.mechanisms.cell_quantile import CellQuantile
@@ -252,6 +253,7 @@ class Quantiles(Aggregate):
         return Estimate(np.sort(value, axis=-1), None, None)
 
 
+@brief
 def quantile(
     expression: str,
     at: float,
@@ -278,6 +280,7 @@ def quantile(
     return bounded((expression,), bounds, make)
 
 
+@brief
 def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     """Return several quantiles at once: m cost about log2(m) single ones.
 
@@ -295,6 +298,7 @@ def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     )
 
 
+@brief
 def median(
     expression: str,
     bounds: Any = None,
@@ -311,6 +315,7 @@ def median(
     return quantile(expression, 0.5, bounds, level=level, population=population)
 
 
+@brief
 def min(expression: str, bounds: Any = None) -> Any:
     """Return about the smallest value: a few rows below it are ignored, privately.
 
@@ -321,6 +326,7 @@ def min(expression: str, bounds: Any = None) -> Any:
     return quantile(expression, 0.0, bounds)
 
 
+@brief
 def max(expression: str, bounds: Any = None) -> Any:
     """Return about the largest value: a few rows above it are ignored, privately.
 

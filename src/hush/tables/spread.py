@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hush.brief import brief
 from hush.tables.aggregate import Aggregate, Estimate, Released, bounded, limits, ratio
 from hush.tables.bounding import Grid
 from hush.tables.part import Floats, Limit, Needs
@@ -200,6 +201,7 @@ class Correlation(_Both):
         return Estimate(*(np.clip(each, -1.0, 1.0) for each in (value, low, high)))
 
 
+@brief
 def variance(expression: str, bounds: Any = None) -> Any:
     """Return the variance of an expression clamped to public `bounds`.
 
@@ -210,6 +212,7 @@ def variance(expression: str, bounds: Any = None) -> Any:
     return bounded((expression,), bounds, lambda b: Variance(expression, limits(b)))
 
 
+@brief
 def std(expression: str, bounds: Any = None) -> Any:
     """Return the standard deviation of an expression clamped to public `bounds`.
 
@@ -220,6 +223,7 @@ def std(expression: str, bounds: Any = None) -> Any:
     return bounded((expression,), bounds, lambda b: Std(expression, limits(b)))
 
 
+@brief
 def covariance(first: str, second: str, bounds: Any = None) -> Any:
     """Return the covariance of two expressions, each clamped to its public bounds.
 
@@ -230,6 +234,7 @@ def covariance(first: str, second: str, bounds: Any = None) -> Any:
     return _of_two(Covariance, first, second, bounds)
 
 
+@brief
 def correlation(first: str, second: str, bounds: Any = None) -> Any:
     """Return the correlation of two expressions, each clamped to its public bounds.
 

@@ -12,6 +12,7 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush import checks
+from hush.brief import brief
 from hush.errors import InvalidArgument, Unsupported
 from hush.mechanisms.cell_top import CellTop
 from hush.mechanisms.mechanism import Mechanism
@@ -273,6 +274,7 @@ class Top(Aggregate):
         return Estimate(value[:, 0] if self.count is None else value, None, None)
 
 
+@brief
 def mode(expression: str, values: Any) -> Top:
     """Return the most frequent of public `values`.
 
@@ -283,6 +285,7 @@ def mode(expression: str, values: Any) -> Top:
     return Top(expression, candidates(values), None)
 
 
+@brief
 def top_k(expression: str, k: int, values: Any) -> Top:
     """Return the k most frequent of public `values`, best first.
 
@@ -295,6 +298,7 @@ def top_k(expression: str, k: int, values: Any) -> Top:
     return Top(expression, found, k)
 
 
+@brief
 def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Histogram:
     """Count rows between public `edges`, or rows with each of the public `values`.
 

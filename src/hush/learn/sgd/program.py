@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from hush.learn.sgd import batches, draws, whole
 from hush.learn.sgd.clipping import lattice_sums, longest, settled
-from hush.learn.sgd.taps import Traced, trace
+from hush.learn.sgd.taps import Traced, constants, trace
 from hush.learn.sgd.training import Training
 from hush.noise import Source, permutation
 
@@ -84,11 +84,19 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A name for loss, model and optimizer, the same in every process."""
-        text = re.sub(r"0x[0-9a-f]+", "", str(self.traced.jaxpr))
-        memory = jax.tree.structure(self.optimizer.init(self.params))
-        found = hashlib.sha256(f"{text}{memory}".encode())
-        for leaf in self.leaves:
+        """A name for loss, model and optimizer, the same in every process.
+
+        Settings of an optimizer are numbers in its equations, and arrays that a loss
+        closes over are constants of its own.
+        """
+        memory = self.optimizer.init(self.params)
+        update = jax.make_jaxpr(self.optimizer.update)
+        found = hashlib.sha256(str(jax.tree.structure(memory)).encode())
+        for closed in (self.traced.jaxpr, update(self.params, memory, self.params)):
+            found.update(re.sub(r"0x[0-9a-f]+", "", str(closed)).encode())
+            for constant in constants(closed):
+                found.update(np.ascontiguousarray(constant).tobytes())
+        for leaf in self.leaves + jax.tree.leaves(memory):
             found.update(np.ascontiguousarray(leaf).tobytes())
         return found.hexdigest()[:32]
 

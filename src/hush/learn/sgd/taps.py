@@ -7,7 +7,7 @@ other input give the weight's gradient, without forming it. Every other paramete
 (tied, transformed, inside a loop) is differentiated as usual, for each example.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -145,6 +145,19 @@ class Traced:
         args = [*leaves, *example]
         (loss,) = _evaluate(self.jaxpr.jaxpr, self.jaxpr.consts, args, (), wanted, seen)
         return loss, tuple(seen[tap.path] for tap in self.taps)
+
+
+def constants(closed: ClosedJaxpr) -> Iterator[Any]:
+    """Yield the arrays that equations hold on to, also those inside of others."""
+    yield from closed.consts
+    for eqn in closed.jaxpr.eqns:
+        for inner in jax.tree.leaves(list(eqn.params.values()), is_leaf=_closed):
+            if _closed(inner):
+                yield from constants(inner)
+
+
+def _closed(value: Any) -> bool:
+    return isinstance(value, ClosedJaxpr)
 
 
 def _refuse_meetings(jaxpr: Jaxpr) -> None:

@@ -1,0 +1,99 @@
+"""Names that other libraries use are answered with those of ours."""
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hush
+from hush import called
+from hush.brief import brief
+from hush.holdout import Holdout
+from hush.learn import sgd
+from hush.mechanisms import Gaussian, Laplace
+from hush.privacy import RDP, Approx, Pure
+
+TRIPS = {"who": [1, 2, 3], "fare": [10.0, 12.0, 8.0]}
+
+
+def opened():
+    return hush.open(TRIPS, unit="who", rows=1, budget=hush.Budget(epsilon=1))
+
+
+CALLS = {
+    "Gaussian has no argument 'sigma'. Write std.": lambda: Gaussian(sigma=1),
+    "Laplace has no argument 'epsilon'. Write Laplace.for_epsilon(": lambda: Laplace(
+        epsilon=1
+    ),
+    # The scale of Laplace noise is not its standard deviation: neither is suggested.
+    "Laplace has no argument 'std'. It has scale, step.": lambda: Laplace(std=1),
+    "Gaussian(...).curve(sensitivity=1)": lambda: Gaussian(std=1, sensitivity=2),
+    "Pure has no argument 'eps'. Write epsilon.": lambda: Pure(eps=1),
+    "Approx has no argument 'detla'. Write delta.": lambda: Approx(epsilon=1, detla=0),
+    "Budget has no argument 'eps'. Write epsilon.": lambda: hush.Budget(eps=1),
+    "hush.open has no argument 'user_id'. Write unit.": lambda: hush.open(
+        TRIPS, user_id="who"
+    ),
+    "Write budget=hush.Budget(epsilon=1).": lambda: hush.open(TRIPS, epsilon=1),
+    "no argument 'lower'. Write bounds=(lower, upper).": lambda: hush.mean(
+        "fare", lower=0, upper=80
+    ),
+    "no argument 'q'. Write at, between 0 and 1.": lambda: hush.quantile("fare", q=0.5),
+    "no argument 'bins'. Write edges.": lambda: hush.histogram("fare", bins=4),
+    "no argument 'eps'. Write epsilon.": lambda: (
+        opened().agg(n=hush.count()).release(eps=1)
+    ),
+    "no argument 'alpha'. It has": lambda: opened().agg(n=hush.count()).plan(alpha=0.1),
+    "one argument: write (X, y)": lambda: Holdout(np.ones(3), np.ones(3), queries=3),
+    "Holdout has no argument 'k'. Write queries.": lambda: Holdout(np.ones(3), k=3),
+    "are one argument: write (X, y).": lambda: sgd.train(
+        lambda p, row: p * row[0], 0.0, np.ones(3), np.ones(3), epsilon=1
+    ),
+}
+
+
+@pytest.mark.parametrize("words", CALLS)
+def test_a_near_miss_says_what_to_write(words):
+    with pytest.raises(TypeError) as refused:
+        CALLS[words]()
+    assert words in str(refused.value)
+
+
+def test_what_python_says_well_is_left_to_python():
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        Gaussian()
+    with pytest.raises(TypeError, match="positional arguments"):
+        RDP(1, 2, 3)
+
+
+def test_an_error_of_the_function_itself_is_not_taken_for_one_of_the_call():
+    @brief
+    def length(given):
+        return len(given)
+
+    with pytest.raises(TypeError, match=r"^object of type 'int' has no len"):
+        length(3)
+    with pytest.raises(TypeError, match=r"length has no argument 'gven'. Write given."):
+        length(gven=3)
+
+
+def test_values_are_copied_stored_and_changed_as_before():
+    noise = Gaussian(std=2.0)
+    assert pickle.loads(pickle.dumps(noise)) == noise == copy.deepcopy(noise)
+    assert replace(noise, std=3.0) == Gaussian(std=3.0)
+
+
+def test_a_data_value_is_never_in_the_message():
+    with pytest.raises(TypeError) as refused:
+        hush.open(TRIPS, user="a-secret-name")
+    assert "secret" not in str(refused.value)
+
+
+def test_every_suggestion_is_an_argument_somewhere():
+    for here, others in called._ARGUMENTS.items():
+        assert here not in others.split()
+        assert str(called.unknown("f", others.split()[0], [here])).endswith(
+            f"Write {called._FORMS.get(here, here)}."
+        )

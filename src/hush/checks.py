@@ -124,6 +124,14 @@ def interval(name: str, value: Any) -> tuple[float, float]:
     return lower, upper
 
 
+def width(name: str, value: Any) -> tuple[float, float]:
+    """Return bounds whose distance is a float as well, so that shares of it exist."""
+    lower, upper = interval(name, value)
+    if not math.isfinite(upper - lower):
+        raise _refuse(name, value, "less than 1.7e308 apart (use larger units)")
+    return lower, upper
+
+
 def flag(name: str, value: Any) -> bool:
     """Return `value` if it is True or False; a number in its place is a mistake."""
     if isinstance(value, bool):

@@ -58,8 +58,8 @@ class Canonical(Mechanism):
     has (1 is exact, and right for whole-number queries). The noise is a table of
     multiples of 2^-60, so it is drawn exactly, and its far tail is cut at 2^-60.
 
-    Guarantee: the curve is read from the table that runs: `target` up to a δ
-    of 2^-55, and no more at any shift.
+    Guarantee: the curve is read from the table that runs, the worst of all shifts:
+    `target` up to a δ of 2^-43, the digits of the float tradeoff that makes the table.
 
     Example:
         >>> from hush.privacy.approx import Approx

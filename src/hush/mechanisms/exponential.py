@@ -39,7 +39,7 @@ class Pieces:
         """Return the pieces, their edges moved down to the grid."""
         if len(edges) != utilities.size + 1:
             raise InvalidArgument("edges must be one more than the utilities.")
-        low, high = checks.interval("edges", (float(edges[0]), float(edges[-1])))
+        low, high = checks.width("edges", (float(edges[0]), float(edges[-1])))
         cells = 1 << checks.whole("bits", bits, at_least=1, at_most=50)
         if high == low:
             return cls(utilities, np.zeros(len(edges), dtype=np.int64), low, high, bits)

@@ -20,7 +20,7 @@ from hush.privacy.curve import Curve
 def whole_only(value: Any) -> Any:
     """Return `value` if it consists of whole numbers, or refuse it."""
     exact = isinstance(value, int) and not isinstance(value, bool)
-    if not exact and values.vector(value).dtype.kind == "f":
+    if not exact and not values.are_whole(values.vector(value)):
         raise InvalidArgument(
             "value must be whole numbers. Use Laplace or Gaussian for floats."
         )

@@ -147,14 +147,13 @@ class KNorm(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> NDArray[np.float64]:
         """Return a vector of length `dimension` with noise."""
-        array = values.vector(value).astype(np.float64)
+        array = values.vector(value)
         if array.shape != (self.dimension,):
             raise InvalidArgument(
                 f"value must be a vector of length dimension={self.dimension}; got "
                 f"shape {array.shape}."
             )
-        noise = np.ldexp(self._noise(source).astype(np.float64), self._grid.exponent)
-        return values.snap(array, self._grid) + noise
+        return values.moved(array, self._grid, self._noise(source))
 
     def _noise(self, source: Source) -> NDArray[np.int64]:
         rate = self._exact / self._grid.step

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from hush import checks, law
 from hush.errors import InvalidArgument, NoBound
-from hush.mechanisms import calibration
+from hush.mechanisms import calibration, values
 from hush.mechanisms.error import Error
 from hush.mechanisms.gaussian import lattice_curve
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_gaussian
+from hush.noise.given import given
 from hush.privacy.approx import Approx
 from hush.privacy.between import worst
 from hush.privacy.compose import compose
@@ -58,10 +59,10 @@ def vote(keys: int, whole: int = WHOLE) -> int:
 
 def candidates(value: Any) -> NDArray[np.int64]:
     """Return votes as whole numbers, or refuse them before anything is drawn."""
-    array = np.asarray(value)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+    array = given("value", value)
+    if array.ndim != 1 or (array.size and not values.are_whole(array)):
         raise InvalidArgument("value must be a vector of whole votes, one per key.")
-    return array.astype(np.int64)
+    return values.whole_vector(array) if array.size else np.zeros(0, dtype=np.int64)
 
 
 @final

@@ -128,20 +128,13 @@ class NoisyMax(Selection):
         if self._twin is not None:
             return self._twin.run(value, source=source)
         given = scores(value)
-        whole = given.dtype.kind in "iu"
+        whole = values.are_whole(given)
         grid = Lattice(0) if whole else values.lattice(None, self._exact)
         noise = discrete_laplace(self._exact / grid.step, given.shape, source=source)
         if whole:
             noisy = values.whole_vector(given) + noise
         else:
-            # Gaps below 2^52 steps are exact floats; larger ones saturate, which moves
-            # no gap farther, and lose by 2^11 scales either way.
-            points = values.snap(given.astype(np.float64), grid)
-            with np.errstate(over="ignore"):
-                behind = np.maximum(
-                    points - points.max(), -math.ldexp(1.0, 52 + grid.exponent)
-                )
-            noisy = np.ldexp(behind, -grid.exponent).astype(np.int64) + noise
+            noisy = values.behind(given, grid) + noise
         best = np.flatnonzero(noisy == noisy.max())
         return int(best[integers(best.size, source=source)])
 

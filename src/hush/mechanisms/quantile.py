@@ -80,7 +80,7 @@ class Quantile(Mechanism):
     unit: ClassVar[str] = "row"  # one record is one person
 
     def __post_init__(self) -> None:
-        lower, upper = checks.interval("bounds", self.bounds)
+        lower, upper = checks.width("bounds", self.bounds)
         checks.rational("scale", self.scale)
         object.__setattr__(self, "bounds", (lower, upper))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
@@ -130,7 +130,8 @@ class Quantile(Mechanism):
         data = clamp(column(value), lower, upper)
         if width > 0:
             data -= lower
-            data *= size / width
+            data /= width  # not times size/width, which overflows for narrow bounds
+            data *= size
         cells = np.clip(np.floor(data), 0, size).astype(np.int64)
         cells.sort()
         found = self._find(cells, self._levels, 0, size, source)

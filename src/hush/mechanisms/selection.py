@@ -14,6 +14,7 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.mechanism import Mechanism
+from hush.noise.given import finite, given
 from hush.privacy.bounded_range import BoundedRange
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
@@ -21,10 +22,10 @@ from hush.privacy.pure import Pure
 
 def scores(value: Any) -> NDArray[Any]:
     """Return finite utilities as a vector, or refuse them before anything is drawn."""
-    array = np.asarray(value)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf":
+    array = given("value", value)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iufO":
         raise InvalidArgument("value must be a non-empty vector of utilities.")
-    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+    if not finite(array):
         raise InvalidArgument(
             "value must hold finite utilities. Give impossible candidates the lowest "
             "utility your public range allows."

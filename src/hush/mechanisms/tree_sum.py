@@ -87,9 +87,10 @@ class TreeSum(Mechanism):
     def run(
         self, value: Iterable[int], *, source: Source = SECURE
     ) -> NDArray[np.int64]:
-        """Return the noisy running totals of a stream."""
+        """Return the noisy running totals of a stream, moved inside ±2^61."""
         counter = self.start(source=source)
-        return np.array([counter.add(each) for each in value], dtype=np.int64)
+        totals = [counter.add(each) for each in value]
+        return values.whole_vector(np.array(totals, dtype=object))
 
     @classmethod
     def _for_pure(

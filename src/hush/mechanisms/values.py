@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise import Lattice
+from hush.noise.given import finite, fraction, given
 
 Draw = Callable[[Any], Any]  # size -> integers; None -> one int
 FINE = 40  # default lattices are 2^40 times finer than the noise
@@ -67,7 +68,8 @@ def as_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(float(np.finfo(np.float64).max), value)
+        largest = float(np.finfo(np.float64).max)
+        return largest if value > 0 else -largest
 
 
 def snap(values: NDArray[np.float64], grid: Lattice) -> NDArray[np.float64]:
@@ -108,7 +110,7 @@ def _scalar(value: Any, grid: Lattice, draw: Draw, whole: Draw | None) -> int | 
 
 def checks_finite(values: NDArray[Any]) -> None:
     """Refuse NaN and infinities before anything is drawn; the message has no data."""
-    if not np.all(np.isfinite(values)):
+    if not finite(values):
         raise InvalidArgument(
             "value must be finite. Clamp it to public bounds first, or run a query of "
             "hush.mechanisms on the data: queries map NaN and infinities into bounds."
@@ -123,23 +125,23 @@ def whole(value: Any) -> int:
 
 
 def vector(value: Any) -> NDArray[Any]:
-    """Return a list or array of numbers as integers or floats, or refuse it."""
-    array = np.asarray(value)
-    if array.dtype.kind == "O" and all(
-        isinstance(each, numbers.Integral) for each in array.flat
-    ):  # beyond 64 bits: moved into the range that `whole_vector` moves to anyway
-        near = [min(max(int(each), -_FAR), _FAR) for each in array.flat]
-        array = np.array(near, dtype=np.int64).reshape(array.shape)
+    """Return numbers as integers or floats, or as they are where floats round them."""
+    array = given("value", value)
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iuf":
+    if array.dtype.kind not in "iufO":
         raise InvalidArgument(
             f"value must hold whole numbers or floats; got dtype {array.dtype}."
         )
-    if array.dtype.kind == "f":
-        array = array.astype(np.float64, copy=False)
-        checks_finite(array)
-    return array
+    checks_finite(array)
+    return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
+
+
+def are_whole(array: NDArray[Any]) -> bool:
+    """Return whether what `vector` gave are whole numbers, by type and not by value."""
+    if array.dtype.kind == "O":
+        return all(isinstance(each, numbers.Integral) for each in array.flat)
+    return array.dtype.kind in "iu"
 
 
 def whole_vector(array: NDArray[Any]) -> NDArray[np.int64]:
@@ -147,10 +149,28 @@ def whole_vector(array: NDArray[Any]) -> NDArray[np.int64]:
 
     Moving to a public range never increases a distance.
     """
+    if array.dtype.kind == "O":
+        near = [min(max(int(each), -_FAR), _FAR) for each in array.flat]
+        return np.array(near, dtype=np.int64).reshape(array.shape)
     kind = np.iinfo(array.dtype)
     inside = np.clip(array, max(-_FAR, kind.min), min(_FAR, kind.max))
     moved: NDArray[np.int64] = inside.astype(np.int64)
     return moved
+
+
+def behind(array: NDArray[Any], grid: Lattice) -> NDArray[np.int64]:
+    """Return how many steps each number lies behind the largest, rounded to the grid.
+
+    Gaps below 2^52 steps are exact; larger ones saturate, which moves none farther.
+    """
+    if array.dtype.kind == "O":
+        places = [_nearest(fraction(each) / grid.step) for each in array]
+        gaps = [max(each - max(places), -int(_EXACT)) for each in places]
+        return np.array(gaps, dtype=np.int64)
+    points = snap(array.astype(np.float64), grid)
+    with np.errstate(over="ignore"):
+        near = np.maximum(points - points.max(), -math.ldexp(_EXACT, grid.exponent))
+    return np.ldexp(near, -grid.exponent).astype(np.int64)
 
 
 def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) -> Any:
@@ -159,25 +179,33 @@ def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) ->
     `draw` counts lattice steps; `whole`, if given, is the noise of whole numbers.
     """
     if isinstance(value, np.generic):
-        value = value.item()
+        value = given("value", value).item()
     if isinstance(value, numbers.Real):  # True counts as 1
         return _scalar(value, grid, draw, whole)
     if isinstance(value, (list, tuple)) and any(isinstance(v, Fraction) for v in value):
         return np.array([_scalar(v, grid, draw, whole) for v in value])
     array = vector(value)
+    if are_whole(array) and (whole is not None or grid.exponent == 0):
+        return whole_vector(array) + (whole or draw)(array.shape)
+    return moved(array, grid, draw(array.shape))
+
+
+def moved(array: NDArray[Any], grid: Lattice, noise: NDArray[Any]) -> NDArray[Any]:
+    """Return what `vector` gave on its lattice, moved by whole steps, as floats."""
+    # From 2^53 on a float skips whole numbers, and neighbors would part. Either way
+    # the answer holds floats: its type must not tell how large values are.
     if array.dtype.kind in "iu":
-        if whole is not None or grid.exponent == 0:
-            return whole_vector(array) + (whole or draw)(array.shape)
-        # From 2^53 on a float skips whole numbers, and neighbors would part. Either
-        # way the answer holds floats: its type must not tell how large values are.
-        if array.itemsize == 8 and np.any(np.abs(array.astype(np.float64)) >= 2.0**53):
-            flat = [_scalar(v, grid, draw, None) for v in array.ravel().tolist()]
-            return np.array(flat, dtype=np.float64).reshape(array.shape)
-        array = array.astype(np.float64)
-    noise = draw(array.shape).astype(np.float64)
-    noise *= math.ldexp(1.0, grid.exponent)
+        far = array.itemsize == 8 and np.any(np.abs(array.astype(float)) >= 2.0**53)
+        array = array.astype(object if far else np.float64)
+    if array.dtype.kind == "O":
+        places = (_nearest(fraction(v) / grid.step) for v in array.flat)
+        sums = (k + int(n) for k, n in zip(places, noise.flat, strict=True))
+        answers = [as_float(each * grid.step) for each in sums]
+        return np.array(answers, dtype=np.float64).reshape(array.shape)
+    answer = noise.astype(np.float64)
+    answer *= math.ldexp(1.0, grid.exponent)
     with np.errstate(over="ignore"):
-        noise += snap(array, grid)
-    if not np.isfinite(noise.sum()):  # beyond the largest float: answer with it
-        np.nan_to_num(noise, copy=False)
-    return noise
+        answer += snap(array, grid)
+    if not np.isfinite(answer.sum()):  # beyond the largest float: answer with it
+        np.nan_to_num(answer, copy=False)
+    return answer

@@ -54,7 +54,7 @@ class WinsorizedMean(Mechanism):
     neighbors: ClassVar[Neighbors] = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
+        object.__setattr__(self, "bounds", checks.width("bounds", self.bounds))
         if checks.rational("scale", self.scale) > _WIDEST:
             raise InvalidArgument(
                 f"scale must be at most {_WIDEST}, so that 64 bits hold the noise; got "
@@ -89,7 +89,7 @@ class WinsorizedMean(Mechanism):
         low, high = (
             float(self._quartile(at).run(data, source=source)) for at in (0.25, 0.75)
         )
-        middle, spread = (low + high) / 2, abs(high - low)
+        middle, spread = low + (high - low) / 2, abs(high - low)
         reach = 4 * float(max(k, 1)) ** float(Fraction(1, 3) + _ETA) * spread
         # The range is released with the quartiles; everything below is relative to it.
         lower = max(self.bounds[0], middle - reach)

@@ -18,6 +18,7 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise.bernoulli import WORD, flips
 from hush.noise.exact import Bracket, exp_bracket
+from hush.noise.given import fraction, given
 from hush.noise.ladder import Floats, Integers, Ladder, Word
 from hush.noise.laplace import plain
 from hush.noise.shape import BLOCK, Size, shaped
@@ -25,7 +26,27 @@ from hush.noise.source import SECURE, Source, sourced
 from hush.noise.uniform import integers
 
 Scores = NDArray[Any] | Sequence[float]
+_FAR = 1000  # scales below the best: e^-1000 is no float any more
 _FAN = 1024  # children of a node: few enough that float sums stay inside ERROR
+
+
+def gaps(scores: NDArray[Any], best: Any, scale: Fraction) -> Floats:
+    """Return how far scores lie below `best` in units of `scale`, rounded once."""
+    if scores.dtype.kind == "O":
+        top = fraction(best)
+        inside = (None if each == -math.inf else fraction(each) for each in scores)
+        exact = (_FAR if x is None else (top - x) / scale for x in inside)
+        return np.array([float(min(x, _FAR)) for x in exact])
+    rate = float(1 / scale)
+    if scores.dtype.kind in "iu":  # modular: exact where int64 would overflow
+        wide: Floats = best.astype(np.uint64) - scores.astype(np.uint64)
+        return wide.astype(np.float64) * rate
+    floats = scores.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Halves: a difference may be twice the largest float.
+        found: Floats = (float(best) / 2 - floats / 2) * rate * 2
+    found[np.isneginf(floats)] = _FAR
+    return found
 
 
 @final
@@ -33,33 +54,24 @@ class _Candidates:
     """Scores as exact gaps below the best one, in units of the scale."""
 
     def __init__(self, name: str, scores: Scores, scale: Fraction) -> None:
-        given = np.asarray(scores)
-        if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf":
+        array = given(name, scores)
+        if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iufO":
             raise InvalidArgument(f"{name} must be a non-empty vector of numbers.")
-        if given.dtype.kind == "f" and not np.all(
-            given < np.inf
-        ):  # refuses NaN as well
+        if array.dtype.kind in "fO" and not np.all(array < np.inf):  # nor NaN
             raise InvalidArgument(f"{name} must not contain NaN or +inf.")
-        best = given.max()
+        best = array.max()
         if best == -np.inf:
             raise InvalidArgument(f"{name} must have at least one entry above -inf.")
-        self._given, self._best, self._scale = given, best, scale
-        with np.errstate(over="ignore"):
-            if given.dtype.kind == "f":
-                gap = best.astype(np.float64) - given
-            else:  # modular difference: exact even where int64 would overflow
-                gap = best.astype(np.uint64) - given.astype(np.uint64)
-            scaled = gap.astype(np.float64) * float(1 / scale)
+        self._given, self._best, self._scale = array, fraction(best), scale
         # Rounding of a gap is relative and x·e^-x < 1/2, so chances stay inside ERROR.
-        self.chance: Floats = np.exp(-np.minimum(scaled, 800.0))
+        self.chance: Floats = np.exp(-np.minimum(gaps(array, best, scale), 800.0))
 
     def exact(self, place: int, digits: int) -> Bracket:
         """Return a bracket of exp(-gap/scale) at one place."""
-        score = self._given[place].item()
+        score = self._given[place]
         if score == -math.inf:
             return Fraction(0), Fraction(0)
-        gap = Fraction(self._best.item()) - Fraction(score)
-        return exp_bracket(gap / self._scale, digits)
+        return exp_bracket((self._best - fraction(score)) / self._scale, digits)
 
     def total(self, start: int, stop: int, digits: int) -> tuple[int, int]:
         """Return integers around 10^digits times the sum of a range of weights."""

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.noise.categorical import SoftmaxSampler
+from hush.noise.categorical import SoftmaxSampler, gaps
 from hush.noise.exact import exp_bracket
+from hush.noise.given import fraction
 from hush.noise.ladder import Floats, Integers
 from hush.noise.source import SECURE, Source
 from hush.noise.uniform import integers
@@ -23,16 +24,13 @@ class _Pieces:
     def __init__(self, scores: NDArray[Any], cells: Integers, scale: Fraction) -> None:
         inside = cells > 0
         self._scores, self._cells, self._scale = scores, cells, scale
-        self._best = scores[inside].max()
-        with np.errstate(divide="ignore", over="ignore"):
-            if scores.dtype.kind == "f":
-                gap = self._best - scores
-            else:  # modular: exact where a difference of int64 would overflow
-                gap = self._best.astype(np.uint64) - scores.astype(np.uint64)
-            log = np.log(cells.astype(np.float64)) - gap * float(1 / scale)
-            log = np.where(inside, log, -np.inf)
-            # A gap is rounded relatively and x·e^-x < 1/2: chances stay inside ERROR.
-            self.chance: Floats = np.exp(log - log.max())
+        best = scores[inside].max()
+        self._best = fraction(best)
+        log = np.full(scores.shape, -np.inf)
+        log[inside] = np.log(cells[inside].astype(np.float64))
+        log[inside] -= gaps(scores[inside], best, scale)
+        # A gap is rounded relatively and x·e^-x < 1/2: chances stay inside ERROR.
+        self.chance: Floats = np.exp(log - log.max())
 
     def total(self, start: int, stop: int, digits: int) -> tuple[int, int]:
         """Return integers around 10^digits times the sum of a range of weights."""
@@ -41,7 +39,7 @@ class _Pieces:
             count = int(self._cells[place])
             if not count:
                 continue
-            gap = Fraction(self._best.item()) - Fraction(self._scores[place].item())
+            gap = self._best - fraction(self._scores[place])
             least, most = exp_bracket(gap / self._scale, digits)
             low += math.floor(count * least * unit)
             high += math.ceil(count * most * unit)

@@ -121,10 +121,12 @@ def _log_ratio(d: int, radius: int, square: int) -> float:
     std = _std(d, radius)
     mass = math.log(std * math.sqrt(2 * math.pi))
     mass += math.log1p(2 * math.exp(-2 * (math.pi * std) ** 2))
-    choose = math.lgamma(radius + d + 1) - math.lgamma(radius + 1) - math.lgamma(d + 1)
-    if radius > 1000 * d:  # lgamma loses digits to cancellation there
+    if radius < 1 << 14:
+        choose = math.lgamma(radius + d + 1) - math.lgamma(radius + 1)
+    else:  # lgamma loses digits to cancellation there: 6e-8 at 10^7, beyond `_LOOSE`
         choose = float(np.log1p(np.arange(1, d + 1) / radius).sum())
-        choose += d * math.log(radius) - math.lgamma(d + 1)
+        choose += d * math.log(radius)
+    choose -= math.lgamma(d + 1)
     return square / (2 * std * std) + d * mass - choose
 
 

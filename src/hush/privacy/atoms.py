@@ -140,7 +140,21 @@ def _side(epsilon: Floats, values: Floats) -> tuple[Floats, Floats, float]:
     return epsilon[1:][keep], mass[keep], float(values[-1])
 
 
-def _join(
+def corners_of(
+    epsilon: Floats, values: Floats
+) -> tuple[tuple[Floats, Floats, float], Floats]:
+    """Return one side through a profile's corners, and how far it falls short there.
+
+    The quotients of what was wanted and what sums of its masses reach are near 1.
+    """
+    knots, corners = _hull(epsilon, values)
+    side = _side(knots, corners)
+    reached = Atoms(side[0], side[1], side[2]).hockey(knots[:-1])
+    short = corners[:-1] / np.maximum(reached, 5e-324)
+    return side, short[corners[:-1] > 0]
+
+
+def joined(
     upper: tuple[Floats, Floats, float],
     lower: tuple[Floats, Floats, float],
     scale: float,
@@ -176,13 +190,10 @@ def above(epsilon: Floats, forward: Floats, backward: Floats) -> Atoms:
     sides, scale = [], 1.0
     for values in (forward, backward):
         values = np.minimum.accumulate(np.append(total, np.minimum(values[1:], total)))
-        knots, corners = _hull(epsilon, values)
-        side = _side(knots, corners)
-        reached = Atoms(side[0], side[1], side[2]).hockey(knots[:-1])
-        short = corners[:-1] / np.maximum(reached, 5e-324)
-        scale = max(scale, float(short[corners[:-1] > 0].max(initial=1.0)))
+        side, short = corners_of(epsilon, values)
+        scale = max(scale, float(short.max(initial=1.0)))
         sides.append(side)
-    return _join(sides[0], sides[1], scale * (1 + GUARD))
+    return joined(sides[0], sides[1], scale * (1 + GUARD))
 
 
 def _vertices(epsilon: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -239,4 +250,4 @@ def below(
         sides.append(_side(*_hull(knots, corners)))
     (_, p, p_only), (y, q, _) = sides
     mass = float(p.sum() + (q * np.exp(-y)).sum() + p_only)
-    return _join(sides[0], sides[1], (1 - GUARD) * min(1.0, 1.0 / max(mass, 1e-300)))
+    return joined(sides[0], sides[1], (1 - GUARD) * min(1.0, 1.0 / max(mass, 1e-300)))

@@ -159,6 +159,8 @@ def knots(
     if not math.isfinite(top):
         top = crossing(lambda e: float(delta_at(e)), min(goal, start))
     top = top if math.isfinite(top) else 700.0
+    if top == 0:  # negligible from the start
+        return np.array([0.0, 1.0])
     # Even steps resolve the bulk, a geometric start profiles that fall at once.
     found = np.union1d(
         np.linspace(0.0, top, 300 // thin), np.geomspace(top * 1e-7, top, 500 // thin)

@@ -4,10 +4,9 @@ import math
 from fractions import Fraction
 
 from hush import checks
-from hush.privacy import polygon
 from hush.privacy.approx import Approx
-from hush.privacy.atoms import Atoms
 from hush.privacy.between import Between, FinitePair
+from hush.privacy.chain import chain, symmetric, worse
 from hush.privacy.curve import Curve, curved
 from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
@@ -60,20 +59,13 @@ def geometric(curve: Curve, size: int) -> Curve:
     """
     checks.whole("size", size, at_least=1)
     found = []
-    for pair in (curve.atoms_above, curve.atoms_below):
-        step = _powers(pair, symmetric=curve.symmetric)
+    for pair, upper in ((curve.atoms_above, True), (curve.atoms_below, False)):
+        step = pair if curve.symmetric else worse(pair, upper=upper)
         whole = step
         for _ in range(size - 1):
-            whole = polygon.chain(whole, step)
-        found.append(FinitePair.of(polygon.atoms(whole)))
+            whole = chain(whole, step, upper=upper)
+        found.append(FinitePair.of(symmetric(whole, upper=upper)))
     return Between(found[0], found[1], name=f"group({curve!r}, size={size})")
-
-
-def _powers(pair: Atoms, *, symmetric: bool) -> polygon.Polygon:
-    """Return the power of the worse direction."""
-    if symmetric:
-        return pair.power
-    return polygon.highest([pair.power, pair.reversed.power])
 
 
 def replace_one(curve: Curve) -> Curve:
@@ -92,11 +84,10 @@ def replace_one(curve: Curve) -> Curve:
     if curved("curve", curve).symmetric:
         return group(curve, 2)
     found = []
-    for pair in (curve.atoms_above, curve.atoms_below):
-        # Power under D at a level under D', through the data without either person.
-        found.append(
-            FinitePair.of(polygon.atoms(polygon.chain(pair.power, pair.reversed.power)))
-        )
+    for pair, upper in ((curve.atoms_above, True), (curve.atoms_below, False)):
+        # Through the data without either person, and the same the other way round.
+        whole = chain(pair, pair.reversed, upper=upper)
+        found.append(FinitePair.of(symmetric(whole, upper=upper)))
     return Between(found[0], found[1], name=f"replace_one({curve!r})")
 
 

@@ -42,13 +42,6 @@ def hull(x: Floats, y: Floats) -> Polygon:
     return x[keep], y[keep]
 
 
-def highest(polygons: list[Polygon]) -> Polygon:
-    """Return the concave hull of the largest power: the worst of several guarantees."""
-    x = np.concatenate([each[0] for each in polygons])
-    y = np.concatenate([each[1] for each in polygons])
-    return hull(x, y)
-
-
 def lowest(first: Polygon, second: Polygon) -> Polygon:
     """Return the smaller of two powers, concave again: both guarantees hold at once."""
     x = np.union1d(first[0], second[0])
@@ -66,16 +59,6 @@ def mirrored(polygon: Polygon) -> Polygon:
     x, y = polygon
     x, y = np.append(0.0, x), np.append(0.0, y)
     return hull(np.append((1 - y)[::-1], 1.0), np.append((1 - x)[::-1], 1.0))
-
-
-def chain(outer: Polygon, inner: Polygon) -> Polygon:
-    """Return outer(inner(x)): the power against a neighbor's neighbor (N13.L11)."""
-    x_in, y_in = inner
-    # Corners where inner bends, and where inner reaches a corner of outer.
-    reach = outer[0][(outer[0] > y_in[0]) & (outer[0] < y_in[-1])]
-    rising = np.concatenate([[True], np.diff(y_in) > 0])
-    x = np.union1d(x_in, np.interp(reach, y_in[rising], x_in[rising]))
-    return x, np.interp(np.interp(x, x_in, y_in), *outer)
 
 
 def above(x: Floats, y: Floats) -> Polygon:

@@ -1,5 +1,6 @@
 """The ledger charges the real curve of a real mechanism and releases its real noise."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,7 @@ from hush.mechanisms import (
     Geometric,
     Histogram,
     Laplace,
+    Mechanism,
     Quantile,
     RandomizedResponse,
     count,
@@ -112,6 +114,42 @@ def test_a_selection_has_no_interval(ledger):
 def test_a_query_and_a_mechanism_that_do_not_fit(ledger):
     with pytest.raises(InvalidArgument):
         ledger.release(RandomizedResponse(0.75), mean(bounds=(0, 1)), DATA)
+    assert ledger.remaining().epsilon == 50
+
+
+@dataclass(frozen=True)
+class Deaf(Mechanism):
+    """A mechanism that draws from a source of its own: it cannot be told of one."""
+
+    std: float
+    noise = "std"
+
+    def curve(self, sensitivity=1):
+        return Gaussian(self.std).curve(sensitivity)
+
+    @property
+    def error(self):
+        return Gaussian(self.std).error
+
+    def run(self, value):
+        return Gaussian(self.std).run(value)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "query", "words"),
+    [
+        (Deaf(1.0), count(), r"def run\(self, value, \*, source=SECURE\)"),
+        (Laplace, count(), "got the class Laplace"),
+        (count() >> Laplace(2.0), count(), "give a ledger None"),
+        (READERS[1], count(), "run it on the data"),
+        (Exponential(1.0), count(), "run it on its scores"),
+    ],
+)
+def test_a_mistake_that_needs_no_data_to_be_seen_costs_nothing(
+    ledger, mechanism, query, words
+):
+    with pytest.raises(InvalidArgument, match=words):
+        ledger.release(mechanism, query, DATA, delta=1e-6)
     assert ledger.remaining().epsilon == 50
 
 

@@ -1,6 +1,7 @@
 """Calibration: privacy first, accuracy first, against independent computations."""
 
 import math
+from dataclasses import make_dataclass
 
 import mpmath
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hush import bounds
 from hush import mechanisms as m
 from hush.errors import InvalidArgument, NoBound
-from hush.noise import Seeded
+from hush.noise import SECURE, Seeded
 from hush.privacy import GDP, ZCDP, Approx, Profile, Pure
 
 
@@ -245,6 +246,37 @@ def test_a_missing_delta_is_asked_for_by_name():
         m.Gaussian.for_epsilon(1, 1e-6)
     with pytest.raises(InvalidArgument, match=r"sensitivity must be .* above 0"):
         m.Laplace.for_epsilon(1, sensitivity=0)
+
+
+class Bare(m.Mechanism):
+    """A mechanism whose author forgot the decorator, or the name of its noise."""
+
+    def __init__(self, std):
+        self.std = std
+
+    def curve(self, sensitivity=1):
+        return GDP(mu=sensitivity / self.std)
+
+    @property
+    def error(self):
+        return m.Gaussian(self.std).error
+
+    def run(self, value, *, source=SECURE):
+        return m.Gaussian(self.std).run(value, source=source)
+
+
+def test_a_mechanism_of_ones_own_is_told_what_it_lacks():
+    with pytest.raises(InvalidArgument, match=r"@dataclass\(frozen=True\)"):
+        repr(Bare(1.0))
+    unnamed = make_dataclass(
+        "Unnamed", ["std"], bases=(Bare,), frozen=True, repr=False
+    )
+    with pytest.raises(InvalidArgument, match='noise = "std"'):
+        unnamed.for_epsilon(1, delta=1e-6)
+    named = make_dataclass(
+        "Named", ["std"], bases=(Bare,), frozen=True, namespace={"noise": "std"}
+    )
+    assert named.for_epsilon(1, delta=1e-6).std == pytest.approx(4.2247, rel=1e-4)
 
 
 def test_an_error_prints_what_it_means():

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,12 +35,7 @@ class Step:
     query: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("curve", "run"):
-            if not callable(getattr(self.mechanism, name, None)):
-                raise InvalidArgument(
-                    f"mechanism must have curve() and run(); got a "
-                    f"{type(self.mechanism).__name__}. Choose one of hush.mechanisms."
-                )
+        _whole(self.mechanism)
         if self.query is not None and (
             not callable(self.query) or not hasattr(self.query, "sensitivity")
         ):
@@ -131,6 +127,25 @@ class Step:
             return self.sensitivity
         found = getattr(self.query, name, None)
         return getattr(self.mechanism, name, None) if found is None else found
+
+
+def _whole(mechanism: Any) -> None:
+    """Refuse what cannot run as a mechanism does: it would be charged for nothing."""
+    kind = mechanism if isinstance(mechanism, type) else type(mechanism)
+    methods = [getattr(mechanism, name, None) for name in ("curve", "run")]
+    if kind is mechanism or not all(map(callable, methods)):
+        raise InvalidArgument(
+            f"mechanism must have curve() and run(); got "
+            f"{'the class' if kind is mechanism else 'a'} {kind.__name__}. Choose one "
+            "of hush.mechanisms, with its noise, as in Laplace(scale=2.0)."
+        )
+    try:
+        _ = _ours(mechanism) or inspect.signature(methods[1]).bind(None, source=None)
+    except TypeError:
+        raise InvalidArgument(
+            f"{kind.__name__}.run must take a value and the source of its randomness: "
+            "def run(self, value, *, source=SECURE)."
+        ) from None
 
 
 _AGREED = ("unit", "neighbors")  # what all charges of an account have in common

@@ -38,6 +38,24 @@ def column(data: Any) -> NDArray[Any]:
     return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 
+def records(data: Any) -> list[Any]:
+    """Return records as they are, each by itself: one must not retype the others.
+
+    Example:
+        >>> records([1, "three", None])
+        [1, 'three', None]
+    """
+    if isinstance(data, list | tuple):
+        return list(data)
+    array = np.asarray(data)
+    if array.ndim != 1:
+        raise InvalidArgument(
+            f"data must be one column of records; got {array.ndim} dimensions."
+        )
+    found: list[Any] = array.tolist()
+    return found
+
+
 def _typed(data: Any) -> NDArray[Any]:
     """Return an array; of records without a common type, number by number."""
     if not isinstance(data, list | tuple):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_least
+from hush.mechanisms.data import column, records
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
@@ -28,7 +29,7 @@ class Histogram(Mechanism):
 
     `edges` are increasing numbers; a bin holds its left edge, the last also its right.
     Records outside, NaN and infinities are not counted. `categories` instead lists
-    public values; others are not counted.
+    public values; others are not counted. Each record is read by itself.
 
     Guarantee: add/remove moves one count by 1, exactly randomized response at ε =
     1/scale; replace-one moves two, exactly the composition of two of them.
@@ -53,12 +54,13 @@ class Histogram(Mechanism):
         if (self.edges is None) == (self.categories is None):
             raise InvalidArgument("give either edges or categories, not both or none.")
         if self.edges is not None:
-            edges = tuple(checks.real("edges", edge) for edge in self.edges)
+            listed = _listed("edges", self.edges)
+            edges = tuple(checks.real("edges", edge) for edge in listed)
             if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
                 raise InvalidArgument("edges must be at least two increasing numbers.")
             object.__setattr__(self, "edges", edges)
         else:
-            names = tuple(self.categories or ())
+            names = _listed("categories", self.categories)
             if not names or len(set(names)) < len(names):
                 raise InvalidArgument("categories must be distinct, and at least one.")
             object.__setattr__(self, "categories", names)
@@ -90,16 +92,15 @@ class Histogram(Mechanism):
 
     def counts(self, data: Any) -> NDArray[np.int64]:
         """Return the exact counts: private, for tests and `run` only."""
-        array = np.asarray(data)
         if self.edges is not None:
-            numbers = array.astype(np.float64).ravel() if array.size else np.zeros(0)
+            numbers = column(data).astype(np.float64)
             edges = np.array(self.edges)
             place = np.searchsorted(edges, numbers, side="right") - 1
             place[numbers == edges[-1]] = self.bins - 1
             inside = (numbers >= edges[0]) & (numbers <= edges[-1])
             return np.bincount(place[inside], minlength=self.bins).astype(np.int64)
         index = {name: i for i, name in enumerate(self.categories or ())}
-        places = [index.get(each, -1) for each in array.ravel().tolist()]
+        places = [_place(index, each) for each in records(data)]
         kept = np.array([p for p in places if p >= 0], dtype=np.int64)
         return np.bincount(kept, minlength=self.bins).astype(np.int64)
 
@@ -120,3 +121,21 @@ class Histogram(Mechanism):
         both = one.neighbors is Neighbors.REPLACE_ONE and one.bins > 1
         wanted = checks.rational("epsilon", epsilon)
         return cls(scale=at_least((1 + both) * people / wanted), **public)
+
+
+def _listed(name: str, given: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(given)
+    except TypeError:
+        raise InvalidArgument(
+            f"{name} must be a list; got {checks.shown(given)}. It is public: write it "
+            "down, as in edges=(0, 10, 20) or categories=('a', 'b')."
+        ) from None
+
+
+def _place(index: dict[Any, int], record: Any) -> int:
+    """Return the bin of one record, -1 if it is in none."""
+    try:
+        return index.get(record, -1)
+    except Exception:  # it has no hash: what it says of that may depend on it
+        return -1

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 from hush import called, checks
+from hush.errors import InvalidArgument
 from hush.markup import facts, if_known
 from hush.mechanisms import calibration, serial
 from hush.mechanisms.listening import heard
@@ -169,6 +170,11 @@ def _bar(ends: tuple[float, float]) -> str:
 
 def _public(mechanism: Any) -> Iterable[tuple[str, Any, Any]]:
     """Yield (name, value, default) of each public field."""
+    if not is_dataclass(mechanism):  # what it holds may be anything: it is not shown
+        raise InvalidArgument(
+            f"{type(mechanism).__name__} must be a dataclass of public numbers, which "
+            "can be printed and stored: write @dataclass(frozen=True) above its class."
+        )
     for field in fields(mechanism):
         default = None if field.default is MISSING else field.default
         value = getattr(mechanism, field.name)

@@ -11,6 +11,7 @@ from hush.mechanisms.discrete_gaussian import DiscreteGaussian
 from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.selection import Selection
 from hush.mechanisms.values import FINE
 from hush.noise import SECURE, Lattice, Source
 from hush.privacy.curve import Curve
@@ -108,6 +109,13 @@ class Released(Mechanism):
 
     def __post_init__(self) -> None:
         inner = self.mechanism
+        # Only what reads people knows how they differ.
+        if hasattr(inner, "neighbors") or isinstance(inner, Selection):
+            what = "its scores" if isinstance(inner, Selection) else "the data"
+            raise InvalidArgument(
+                f"{type(inner).__name__} adds no noise to an answer: run it on {what}, "
+                "or give a ledger None as the query."
+            )
         if len(self.query.moves) > 1 and not isinstance(
             inner, (Laplace, Gaussian, DiscreteGaussian)
         ):

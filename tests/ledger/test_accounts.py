@@ -187,3 +187,57 @@ def test_records_are_not_added_to_people():
         ask(notes={"unit": "who"})  # a promise: every record is another person's
     # A sensitivity of one's own is one's own promise, of whatever unit.
     ledger.release(noise, Promised(), [1, 2])
+
+
+def test_without_a_name_the_only_data_set_is_meant(durable_url):
+    with Ledger.open(durable_url, budget=Budget(epsilon=1), dataset="visits") as ledger:
+        ledger.charge(Pure(epsilon=0.25))
+    with Ledger.open(durable_url) as ledger:
+        ledger.charge(Pure(epsilon=0.25))
+        assert ledger.remaining()["dataset:visits"].epsilon == 0.5
+        ledger.grant(Budget(epsilon=1), dataset="other")
+    with (
+        Ledger.open(durable_url) as ledger,
+        pytest.raises(LedgerError, match="which has dataset 'other', dataset 'visits'"),
+    ):
+        ledger.remaining()
+
+
+def test_a_budget_without_a_name_is_not_that_of_another_data_set(sqlite_url):
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=1), dataset="visits"):
+        pass
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=2)) as ledger:
+        assert [each.account for each in ledger.accounts().accounts] == [
+            "dataset:default",
+            "dataset:visits",
+        ]
+
+
+def test_an_unknown_account_is_not_advised_to_begin_a_second_budget(url):
+    with Ledger.open(url, budget=Budget(epsilon=1), dataset="visits") as ledger:
+        ledger.grant(Budget(epsilon=0.5), analyst="ana")
+        with pytest.raises(LedgerError) as refused:
+            ledger.on(dataset="visit").charge(Pure(epsilon=0.1))
+        assert "which has dataset 'visits'. Name one of these" in str(refused.value)
+        assert "budget of its own" in str(refused.value)
+        with pytest.raises(LedgerError, match="which has analyst 'ana'.*analyst='bo'"):
+            ledger.on(analyst="bo").charge(Pure(epsilon=0.1))
+
+
+def test_many_accounts_are_not_all_named(sqlite_url):
+    with Ledger.open(sqlite_url) as ledger:
+        for i in range(7):
+            ledger.grant(Budget(epsilon=1), dataset=f"d{i}")
+        with pytest.raises(LedgerError, match="dataset 'd4' and 2 more"):
+            ledger.remaining()
+
+
+def test_all_accounts_are_listed_with_what_is_left(url):
+    with Ledger.open(url, budget=Budget(epsilon=1), unit="patients") as ledger:
+        ledger.grant(Budget(rho=0.5), analyst="ana")
+        ledger.charge(Pure(epsilon=0.25))
+        assert str(ledger.accounts()).splitlines() == [
+            "analyst 'ana': rho 0.5 left of rho 0.5",
+            "dataset 'default': epsilon 0.75 left of epsilon 1",
+            "unit 'patients': epsilon 0.75 left of epsilon 1",
+        ]

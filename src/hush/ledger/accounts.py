@@ -9,6 +9,8 @@ from hush.ledger.entry import Entry, Kind
 from hush.ledger.protocol import everyone
 from hush.ledger.stores.base import Transaction
 
+_SHOWN = 5  # accounts that an error names
+
 
 def one(**named: str | None) -> str:
     """Return the one account that was named."""
@@ -115,12 +117,49 @@ def link(
         authority.write(transaction, Kind.LINK, data, people, {})
 
 
+def others(transaction: Transaction, kind: str) -> str:
+    """Return the accounts of a kind, as people say them; nothing where there are none.
+
+    Example:
+        >>> from hush.ledger import Budget, Ledger
+        >>> ledger = Ledger.open("memory://", budget=Budget(epsilon=1), dataset="may")
+        >>> ledger._store.read(lambda t: others(t, "dataset"))
+        "dataset 'may'"
+    """
+    found = [each.name for each in transaction.balances()]
+    named = [readable(each) for each in found if each.startswith(f"{kind}:")]
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    return f"{', '.join(named[:_SHOWN])}{more}"
+
+
+def only(transaction: Transaction) -> str | None:
+    """Return the name of the data set, where the ledger has an account of one alone."""
+    found = [each.name.partition(":") for each in transaction.balances()]
+    named = [name for kind, _, name in found if kind == "dataset"]
+    return named[0] if len(named) == 1 else None
+
+
+def _advice(kind: str, name: str, *, known: bool) -> str:
+    """Say how an account is meant or opened; a new one is a budget of its own."""
+    if kind == "dataset" and known:
+        return (
+            "Name one of these with dataset=. An account that is opened, with budget= "
+            "or ledger.grant(...), begins a budget of its own, for the same people too."
+        )
+    if kind == "dataset":
+        return "Open it with Ledger.open(..., budget=...) or ledger.grant(...)."
+    return f"Open it with ledger.grant(hush.Budget(epsilon=...), {kind}={name!r})."
+
+
 def _known(transaction: Transaction, name: str) -> Balance:
     balance = transaction.balance(name)
     if balance is None:
+        kind, _, short = name.partition(":")
+        there = others(transaction, kind)
+        has = f", which has {there}" if there else ""
         raise LedgerError(
-            f"{readable(name)} has no account in this ledger. Open it with "
-            "Ledger.open(..., budget=...) or ledger.grant(...)."
+            f"{readable(name)} has no account in this ledger{has}. "
+            f"{_advice(kind, short, known=bool(there))}"
         )
     return balance
 

@@ -60,7 +60,7 @@ class Ledger:
         url: str,
         *,
         budget: Budget | None = None,
-        dataset: str = "default",
+        dataset: str | None = None,
         unit: str | None = None,
         analyst: str | None = None,
         rehearsal: bool = False,
@@ -74,7 +74,8 @@ class Ledger:
         """Open "sqlite:///budget.db", "postgresql://..." or "memory://".
 
         `budget` opens the account of `dataset` (and of `unit`, the people in it) where
-        it does not exist; it must agree with what is on record. `rehearsal` admits
+        it does not exist; it must agree with what is on record. Without a `dataset` it
+        is the one that the ledger knows, or else "default". `rehearsal` admits
         seeded noise, for ever and only in this ledger. After `lockout` failed draws a
         data set and analyst must be unlocked. `anchor` is a second file that detects
         an old copy (beside an SQLite file by default), sealed with `secret`. A ledger
@@ -90,6 +91,9 @@ class Ledger:
             admin=admin,
             checked=check,
         )
+        if dataset is None:
+            known = None if budget else opened.store.read(accounts.only)
+            dataset = known or "default"
         names = [account("dataset", dataset)]
         if analyst is not None:
             names.append(account("analyst", analyst))
@@ -173,6 +177,12 @@ class Ledger:
     def remaining(self) -> Remaining:
         """Return what is left in every account that a charge would go to."""
         return Remaining(tuple(map(Left.of, self._payers.balances())))
+
+    def accounts(self) -> Remaining:
+        """Return what is left in every account: of all data sets, people, analysts."""
+        return Remaining(
+            tuple(map(Left.of, self._store.read(lambda t: t.balances())))
+        )
 
     # -- charges and releases ---------------------------------------------------------
 

@@ -15,6 +15,7 @@ from hush.tables.typed import meant, told_apart
 from hush.units import Neighbors
 
 _ROWS = 10  # of one person, unless said
+_SHOWN = 5  # data sets that an error names
 
 
 def _account(url: str, budget: Budget | None, name: str) -> Ledger:
@@ -32,12 +33,32 @@ def _account(url: str, budget: Budget | None, name: str) -> Ledger:
     try:
         found.remaining()
     except LedgerError:
+        there = _data_sets(found)
         found.close()
-        raise InvalidArgument(
-            f"the ledger has no account of data set {name!r}: open one with budget=, "
-            "as in hush.Budget(epsilon=1), or give the name= it was opened under."
-        ) from None
+        raise InvalidArgument(_unknown(name, there)) from None
     return found
+
+
+def _data_sets(ledger: Ledger) -> list[str]:
+    named = (each.account.partition(":") for each in ledger.accounts().accounts)
+    return [name for kind, _, name in named if kind == "dataset"]
+
+
+def _unknown(name: str, there: list[str]) -> str:
+    """Say that a ledger has no account of this data set, and whose it has."""
+    if not there:
+        return (
+            f"the ledger has no account of data set {name!r}: open one with budget=, "
+            "as in hush.Budget(epsilon=1)."
+        )
+    shown = ", ".join(map(repr, there[:_SHOWN]))
+    more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+    return (
+        f"the ledger has no account of data set {name!r}; it has {shown}{more}. If "
+        f"these are the same people, go on with theirs: name={there[0]!r}. With "
+        "budget=, as in hush.Budget(epsilon=1), an account is opened that begins a "
+        "budget of its own: for other people."
+    )
 
 
 def _people(unit: str | None, rows: int | None, groups: int | None) -> None:

@@ -132,7 +132,7 @@ class Step:
 def _whole(mechanism: Any) -> None:
     """Refuse what cannot run as a mechanism does: it would be charged for nothing."""
     kind = mechanism if isinstance(mechanism, type) else type(mechanism)
-    methods = [getattr(mechanism, name, None) for name in ("curve", "run")]
+    methods: list[Any] = [getattr(mechanism, n, None) for n in ("curve", "run")]
     if kind is mechanism or not all(map(callable, methods)):
         raise InvalidArgument(
             f"mechanism must have curve() and run(); got "

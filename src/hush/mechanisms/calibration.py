@@ -52,7 +52,7 @@ def named(kind: Any, public: dict[str, Any]) -> None:
     if len(known) == len(fields(made)) and not hasattr(kind, kind.noise):
         raise InvalidArgument(
             f"{kind.__name__} has no field {kind.noise!r}. Name the one that grows "
-            f'with its noise in the class, as in noise = "{names[0] if names else "std"}".'
+            f"with its noise in the class, as in noise = {(*names, 'std')[0]!r}."
         )
     for each in public:
         if each not in names:

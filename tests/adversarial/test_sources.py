@@ -45,7 +45,8 @@ def test_forked_children_draw_other_bits_than_each_other_and_the_parent():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="calls the C library's fork")
 def test_a_fork_behind_pythons_back_is_noticed():
-    libc = ctypes.CDLL(None)
+    # It keeps the interpreter's lock: a child that another thread had it of would wait.
+    libc = ctypes.PyDLL(None)
     SECURE.words(3, np.uint8)
     drawn = [_from_child(libc.fork) for _ in range(3)]
     drawn.append(SECURE.words(_CHILD, np.uint8).tobytes())

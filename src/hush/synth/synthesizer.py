@@ -1,0 +1,205 @@
+"""The tree synthesizer: measure columns, choose pairs, measure them, fit a tree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from hush import called, checks
+from hush.errors import InvalidArgument
+from hush.ledger.plan import Plan as Steps
+from hush.noise import SECURE, Source
+from hush.noise.source import sourced
+from hush.privacy import ZCDP, Approx, Curve, Pure
+from hush.synth.domain import Domain
+from hush.synth.model import TreeModel
+from hush.synth.plan import TreePlan, planned
+from hush.synth.questions import Person
+from hush.synth.rows import Private, private
+from hush.units import Neighbors
+
+_FIRST = "Fit first: model = synthesizer.fit(rows), then model.{0}(...)."
+
+
+@final
+@dataclass(frozen=True)
+class TreeSynthesizer(called.Helpful):
+    """Synthetic tables whose one-way and chosen two-way counts are near the data's.
+
+    `domain` says what is publicly known of each column: categories in order, or `Bins`.
+    Give `epsilon` for pure noise, `epsilon` and `delta` for Gaussian noise, or `rho`.
+
+    Guarantee: `fit` is `plan().curve`-private for one row (add-remove, or replace-one),
+    or for one person of a data set; nothing but the answers of its steps depends on the
+    data, and no value in it raises. What is made of the model later is free.
+
+    Example:
+        >>> people = {"smoker": ["no", "yes"] * 500, "ill": [0, 1] * 500}
+        >>> domain = {"smoker": ["no", "yes"], "ill": [0, 1]}
+        >>> model = TreeSynthesizer(domain, epsilon=2.0).fit(people)
+        >>> model.pairs, sorted(model.sample(10))
+        ((('smoker', 'ill'),), ['ill', 'smoker'])
+        >>> model.curve.epsilon_at(0) <= 2
+        True
+
+    Reference: [MMS21]; docs/proofs/synth.md.
+    """
+
+    domain: Any
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+    neighbors: str | Neighbors = Neighbors.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "domain", Domain.of(self.domain))
+        object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
+        _ = self.target
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        later = ("sample", "marginal", "table", "pairs", "total", "receipt", "curve")
+        return {name: _FIRST.format(name) for name in later} | {
+            "fit_transform": _FIRST.format("sample"),
+            "generate": _FIRST.format("sample"),
+            "train": "Write .fit(rows).",
+        }
+
+    @property
+    def target(self) -> Curve:
+        """What `fit` may cost at most."""
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidArgument("give epsilon (and delta), or rho: one of the two.")
+        delta = checks.real("delta", self.delta, at_least=0, below=1)
+        if self.rho is not None:
+            if delta:
+                raise InvalidArgument("rho needs no delta: leave delta out.")
+            return ZCDP(rho=checks.real("rho", self.rho, above=0))
+        epsilon = checks.real("epsilon", self.epsilon, above=0)
+        return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+    def plan(self, *, rows: int = 1, whole: int = 1, unit: str = "row") -> TreePlan:
+        """Return the steps and their noise, from public numbers alone.
+
+        One person counts for at most `rows` rows, which weigh in steps of 1/`whole`.
+
+        Example:
+            >>> print(TreeSynthesizer({"a": [0, 1], "b": [0, 1]}, epsilon=1.0).plan())
+            2 columns ± 29 per count, then up to 1 pairs ± 4 (95%)
+        """
+        if not isinstance(unit, str) or not unit:
+            raise InvalidArgument(
+                "unit must be the name of what one row is about, 'row' or, where no "
+                f"two rows are of one person, such as 'person'; got {unit!r}."
+            )
+        relation = Neighbors.of(self.neighbors)
+        return planned(self.domain, Person(rows, whole, relation, unit), self.target)
+
+    @called.answering(called.FIT)
+    def fit(
+        self,
+        rows: Any,
+        *,
+        ledger: Any = None,
+        key: str | None = None,
+        source: Source = SECURE,
+        version: str = "",
+        unit: str = "row",
+    ) -> TreeModel:
+        """Measure the rows and return the model, charging `ledger` first if there is one.
+
+        Rows are a mapping of columns, a data frame, or a table with the columns of the
+        domain in order. What is protected is one row: `unit` says so in the charge, and
+        an account that counts people refuses it. Pass unit="person" (or the name under
+        which the account was charged) where no two rows are of one person.
+
+        A data set of `hush.open` brings its ledger and its unit along: people with many
+        rows count for at most `rows` of them.
+
+        Without a ledger nobody counts: `curve` of the model says what it has cost. The
+        same `key` again gives the same model for free; `version` names the data.
+        """
+        sourced(source)
+        if hasattr(rows, "crossed"):
+            if ledger is not None:
+                raise InvalidArgument(
+                    "a data set pays from its own ledger: leave ledger out."
+                )
+            return self._of_table(rows, key, source)
+        _check_payer(ledger, key)
+        plan = self.plan(unit=unit)
+        return self._measured(plan, private(self.domain, rows), source, ledger, key, version)
+
+    def _of_table(self, data: Any, key: str | None, source: Source) -> TreeModel:
+        relation = Neighbors.of(self.neighbors)
+        if data.neighbors != relation:
+            raise InvalidArgument(
+                f"the data set is of {str(data.neighbors)!r} neighbors, and the "
+                f"synthesizer of {str(relation)!r}; give it neighbors="
+                f"{str(data.neighbors)!r}."
+            )
+        found = data.crossed(self.domain.plain)
+        plan = self.plan(rows=found.rows, whole=found.whole, unit=found.unit)
+        counts = Private(self.domain.sizes, found.fetch)
+        _check_payer(data.ledger, key)
+        return self._measured(plan, counts, source, data.ledger, key, data.version, found.notes)
+
+    def _measured(
+        self,
+        plan: TreePlan,
+        counts: Private,
+        source: Source,
+        ledger: Any,
+        key: str | None,
+        version: str,
+        notes: Mapping[str, Any] | None = None,
+    ) -> TreeModel:
+        mechanisms, questions = list(plan.mechanisms), list(plan.questions)
+        noted = {**(notes or {}), "domain": self.domain.plain}
+        if ledger is None:
+            steps = Steps.of(mechanisms, questions, version, noted)
+            return _model(plan, steps.draw(counts, source), None, seeded=source.seeded)
+        release = ledger.release(
+            mechanisms,
+            questions,
+            counts,
+            key,
+            source,
+            delta=self.delta or None,
+            version=version,
+            notes=noted,
+        )
+        return _model(plan, release.values, release, seeded=release.seeded)
+
+
+def _model(plan: TreePlan, answers: Any, release: Any, *, seeded: bool) -> TreeModel:
+    read = plan.read(tuple(answers))
+    return TreeModel(
+        plan.domain,
+        tuple(table for table, _ in read),
+        tuple(noise for _, noise in read),
+        1 / plan.person.whole,
+        plan.curve,
+        release,
+        bool(seeded),
+    )
+
+
+def _check_payer(ledger: Any, key: Any) -> None:
+    """Refuse what cannot pay, and a key that no ledger would keep, before all else."""
+    if ledger is not None and not callable(getattr(ledger, "release", None)):
+        raise InvalidArgument(
+            "ledger must be one that is open, as ledger=hush.Ledger.open("
+            "'sqlite:///budget.db', budget=hush.Budget(epsilon=1)); got a "
+            f"{type(ledger).__name__}."
+        )
+    if key is not None and not isinstance(key, str):
+        raise InvalidArgument(
+            "key must be a text that names this charge in the ledger, such as 'may'; "
+            f"got a {type(key).__name__}. It is no seed: to rehearse write "
+            "source=hush.noise.Seeded(7)."
+        )
+    if key is not None and ledger is None:
+        raise InvalidArgument(
+            "key names a charge, and there is no ledger: nothing would be kept. Pass "
+            "ledger= too, or leave key out."
+        )

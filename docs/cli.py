@@ -30,6 +30,8 @@ A private table from a sensitive file, without writing Python:
 2. `hush plan "SELECT …" -e 0.5` says how wrong the answer would be. It costs nothing.
 3. `hush query "SELECT …" -e 0.5` charges the ledger, then reads, then adds noise.
 4. `hush budget` says what is left, `hush verify` that nobody changed the books.
+5. `hush synth -e 1 -d 1e-6` writes a [synthetic table](synth.md), where rows are needed
+   and not answers.
 
 `hush demo` shows all of it on a town that does not exist, and leaves its table in
 `demo/trips.parquet` to try the commands on. `hush --install-completion`
@@ -76,6 +78,8 @@ are null.
 | `[columns.NAME] type` | `number`, `text`, `date` or `boolean`; needed for CSV only, where all else is text |
 | `[columns.NAME] bounds` | public bounds, as in `[0, 80]`; or `"private"`, which costs a quarter of ε |
 | `[columns.NAME] keys` | public values for GROUP BY, or `"private"` |
+| `[columns.NAME] bins` | for `hush synth`: into how many bins the bounds are cut, 10 unless said |
+| `[columns.NAME] whole`, `missing` | for `hush synth`: numbers are whole; NULL may occur, and is drawn too |
 | `[keys]` | public values of what SELECT names and of columns of public tables, as in `year = [2025, 2026]`; and tuples for several columns at once: `"region, year" = [["north", 2026]]` |
 | `[tables]` | public tables that JOIN may name: `zones = "zones.parquet"`; a CSV file may have types: `zones = {{source = "zones.csv", types = {{population = "number"}}}}` |
 
@@ -103,6 +107,8 @@ FIELDS = {
     "plot release": "file",
     "plot tradeoff": "file",
     "query": "columns rows level unit neighbors receipt left",
+    "synth": "file rows columns left_out measured level unit neighbors receipt left "
+    "(with --plan: level within columns mechanisms)",
     "verify": "whole entries bad reason anchored",
 }
 

@@ -17,6 +17,7 @@ TITLES = {
     "hush.law": "Laws",
     "hush.learn": "Learning",
     "hush.inference": "Inference",
+    "hush.synth": "Synthetic tables",
     "hush.local": "Local model",
     "hush.holdout": "Holdout",
     "hush.audit": "Audit",

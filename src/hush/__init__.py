@@ -88,7 +88,7 @@ _PACKAGES = frozenset(
     (
         *("audit", "bounds", "errors", "estimate", "holdout", "inference", "law"),
         *("learn", "ledger", "local", "mechanisms", "noise", "plots", "privacy"),
-        *("tables", "units"),
+        *("synth", "tables", "units"),
     )
 )
 

@@ -20,7 +20,7 @@ RANKS = {
     1: {"noise", "privacy", "bounds"},
     2: {"mechanisms"},
     3: {"ledger"},
-    4: {"tables", "learn", "inference", "local", "audit", "holdout"},
+    4: {"tables", "learn", "inference", "local", "synth", "audit", "holdout"},
     5: {"plots"},
     6: {"cli"},
     7: {"__main__"},

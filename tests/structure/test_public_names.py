@@ -29,6 +29,7 @@ CONTRACT = {
         difference_test bootstrap""",
     "hush.local": """RandomizedResponse UnaryEncoding LocalHashing HadamardResponse
         SubsetSelection LaplaceMean PiecewiseMean""",
+    "hush.synth": "TreeSynthesizer TreeModel TreePlan Domain Categories Bins",
     "hush.audit": "audit reconstruct difference membership",
     "hush.holdout": "Holdout monitor generalization",
     "hush.bounds": """hoeffding chernoff from_privacy maximum subgaussian noisy_max_gap
@@ -44,7 +45,7 @@ CONTRACT = {
         receipt""",
     "hush.audit.Audit": "epsilon_lower verdict plot",
 }
-COMMANDS = "demo init query plan budget account audit attack plot"
+COMMANDS = "demo init query plan synth budget account audit attack plot"
 
 
 def resolve(dotted: str):

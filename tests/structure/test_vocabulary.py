@@ -10,7 +10,7 @@ from hush.noise import SECURE
 from hush.units import Neighbors
 
 PACKAGES = """privacy mechanisms noise bounds ledger tables learn learn.sgd inference
-    local audit holdout plots"""
+    local synth audit holdout plots"""
 HOMES = ["hush", *(f"hush.{name}" for name in PACKAGES.split())]
 # What other libraries say, and what is said here.
 OURS = {

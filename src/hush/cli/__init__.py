@@ -13,6 +13,7 @@ from hush.cli import (
     plan,
     plot,
     query,
+    synth,
     verify,
 )
 from hush.cli.flags import Command, Group
@@ -30,6 +31,7 @@ app.command("demo", cls=Command)(demo.demo)
 app.command("init", cls=Command)(init.init)
 app.command("plan", cls=Command)(plan.plan)
 app.command("query", cls=Command)(query.query)
+app.command("synth", cls=Command)(synth.synth)
 app.command("budget", cls=Command)(budget.budget)
 app.command("account", cls=Command)(account.account)
 app.command("audit", cls=Command)(audit.audit)

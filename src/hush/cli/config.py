@@ -35,6 +35,9 @@ class Column:
     kind: str | None = None
     bounds: tuple[float, float] | str | None = None
     keys: Any = None
+    bins: int | None = None  # for `hush synth`, as what follows
+    whole: bool = False
+    missing: bool = False
 
 
 @final
@@ -260,7 +263,8 @@ def _url(path: Path, url: str) -> str:
 def _column(name: str, given: Any) -> Column:
     if not isinstance(given, dict):
         raise InvalidArgument(f"[columns] {name} must be a section of its own.")
-    _only(given, {"type", "bounds", "keys"}, f"setting of the column {name!r}")
+    known = {"type", "bounds", "keys", "bins", "whole", "missing"}
+    _only(given, known, f"setting of the column {name!r}")
     kind, bounds, keys = (given.get(each) for each in ("type", "bounds", "keys"))
     if kind is not None and kind not in schema.DECLARED:
         raise InvalidArgument(
@@ -271,7 +275,14 @@ def _column(name: str, given: Any) -> Column:
         kind,
         _bounds(name, bounds),
         None if keys is None else _keys(name, keys),
+        _bins(name, given.get("bins")),
+        checks.flag(f"whole of {name!r}", given.get("whole", False)),
+        checks.flag(f"missing of {name!r}", given.get("missing", False)),
     )
+
+
+def _bins(name: str, bins: Any) -> int | None:
+    return None if bins is None else checks.whole(f"bins of {name!r}", bins, at_least=1)
 
 
 def _bounds(name: str, bounds: Any) -> tuple[float, float] | str | None:

@@ -41,7 +41,8 @@ url = "sqlite:///{stem}.budget.db"
 
 # What is publicly known of the columns. Never look it up in this data: take it from a
 # form, a law, a manual. SUM, AVG and quantiles need bounds; GROUP BY needs keys, or
-# keys = "private" and a -d.
+# keys = "private" and a -d. `hush synth` needs bounds or keys of a column, and also
+# reads bins = 10, whole = true (whole numbers) and missing = true (NULL may occur).
 """
 _NUMBER = "# bounds = [0, 100]  # <-- for SUM, AVG and quantiles\n"
 _UNTYPED = (

@@ -23,13 +23,23 @@ def _named(answer: Any, *kinds: type) -> list[str]:
 
 def protection(about: "Config", answer: Any, epsilon: float) -> list[str]:
     """Return who is protected, and what that costs the answer."""
-    receipt = answer.receipt
+    who = protected(about, answer.receipt)
+    if about.person is None:
+        return [who, *weak(epsilon)]
+    return [who, *_short(about, answer, most_rows(about)), *weak(epsilon)]
+
+
+def protected(about: "Config", receipt: Any) -> str:
+    """Return who is protected, by what a receipt says."""
     relation = f"{receipt.neighbors} ({_RELATIONS[receipt.neighbors]})"
     if about.person is None:
-        return [f"Protected: one row, {relation}.", *weak(epsilon)]
-    most = "1 row" if about.rows == 1 else f"{about.rows} rows"
-    who = f"Protected: one {receipt.unit} with at most {most}, {relation}."
-    return [who, *_short(about, answer, most), *weak(epsilon)]
+        return f"Protected: one row, {relation}."
+    return f"Protected: one {receipt.unit} with at most {most_rows(about)}, {relation}."
+
+
+def most_rows(about: "Config") -> str:
+    """Return how many rows one person counts for."""
+    return "1 row" if about.rows == 1 else f"{about.rows} rows"
 
 
 def _short(about: "Config", answer: Any, most: str) -> list[str]:

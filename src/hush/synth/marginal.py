@@ -1,4 +1,4 @@
-"""A measured marginal: noisy counts whose error is known, and what the model made of it."""
+"""A measured marginal: noisy counts whose error is known, and what a model has."""
 
 import math
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Marginal(Estimate):
         return self.value - reach, self.value + reach
 
     def distance(self, level: float = 0.95) -> float:
-        """Return a bound on how many rows the model puts into other cells than the data.
+        """Return a bound on the rows that the model puts into other cells.
 
         It is half of Σ|model - truth|. What separates the model from the released
         counts is known; what separates these from the truth is bounded by Cantelli's

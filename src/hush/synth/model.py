@@ -1,8 +1,9 @@
-"""A tree model: what was measured, the tables that agree with it, and rows from them."""
+"""A tree model: what was measured, tables that agree with it, and rows from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -87,7 +88,7 @@ class TreeModel:
 
     @property
     def total(self) -> float:
-        """How many rows there are, by all measured tables together: noisy, not public."""
+        """How many rows there are, by all measured tables together: noisy."""
         return self._fit.total
 
     @property
@@ -108,10 +109,15 @@ class TreeModel:
         the truth there. Ask the data for it, or see `table` for what the model says.
         """
         columns = self._columns(names)
+        if not self.noise:
+            raise NoBound(
+                "this model was fitted to tables that were released elsewhere: their "
+                "intervals are those of their releases."
+            )
         turned = tuple(sorted(columns))
         known = [
             (table, noise)
-            for table, noise in zip(self.tables, self.noise, strict=False)
+            for table, noise in zip(self.tables, self.noise, strict=True)
             if table.columns == turned
         ]
         if not known:
@@ -150,7 +156,7 @@ class TreeModel:
             second = self._margins[columns[1]]
             return np.outer(first, second) / max(self.total, 1e-300)
         chances = np.eye(first.size)
-        for here, then in zip(path[:-1], path[1:], strict=True):
+        for here, then in pairwise(path):
             chances = chances @ _given(self._pair(here, then))
         return first[:, None] * chances
 
@@ -164,7 +170,7 @@ class TreeModel:
 
     @cached_property
     def _margins(self) -> dict[int, Floats]:
-        """Counts of each column, each from the one before it in the walk: they agree."""
+        """Counts of each column, from the one before it in the walk: they agree."""
         found: dict[int, Floats] = {}
         for column, before in self._fit.forest.walk:
             if before is None:

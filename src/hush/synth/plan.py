@@ -17,7 +17,7 @@ from hush.synth.fit import Table
 from hush.synth.questions import Columns, NextPair, Pairs, Person, Question
 
 # What columns, choices and pairs get: of ρ for Gaussian noise, of ε for pure noise.
-_SHARES = (0.2, 0.2, 0.6)
+_SHARES = (0.15, 0.15, 0.7)
 _MOST_CELLS = 1 << 24  # of all pairs together
 _WIDEST = 2.0**50  # as far as whole noise is drawn
 
@@ -149,7 +149,14 @@ def _gaussian(domain: Domain, person: Person, root: float) -> TreePlan:
         range_ = math.sqrt(8 / (number - 1)) * choices
         return Exponential(scale=Fraction(2 * far / range_))
 
-    return _plan(domain, person, 2, lambda q: noise(q, columns), choice, lambda q: noise(q, pairs))
+    return _plan(
+        domain,
+        person,
+        2,
+        lambda q: noise(q, columns),
+        choice,
+        lambda q: noise(q, pairs),
+    )
 
 
 def _pure(domain: Domain, person: Person, epsilon: float) -> TreePlan:
@@ -163,7 +170,14 @@ def _pure(domain: Domain, person: Person, epsilon: float) -> TreePlan:
     def choice(far: int) -> PermuteAndFlip:
         return PermuteAndFlip.for_epsilon(choices / (number - 1), far)
 
-    return _plan(domain, person, 1, lambda q: noise(q, columns), choice, lambda q: noise(q, pairs))
+    return _plan(
+        domain,
+        person,
+        1,
+        lambda q: noise(q, columns),
+        choice,
+        lambda q: noise(q, pairs),
+    )
 
 
 def _plan(

@@ -80,7 +80,9 @@ def private(domain: Domain, rows: Any) -> Private:
 
 def _columns(domain: Domain, rows: Any) -> list[Any]:
     if isinstance(rows, Mapping) or hasattr(rows, "columns"):
-        known = [str(each) for each in (rows if isinstance(rows, Mapping) else rows.columns)]
+        known = [
+            str(each) for each in (rows if isinstance(rows, Mapping) else rows.columns)
+        ]
         absent = [name for name in domain.names if name not in known]
         if absent:
             raise InvalidArgument(

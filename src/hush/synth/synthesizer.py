@@ -105,7 +105,7 @@ class TreeSynthesizer(called.Helpful):
         version: str = "",
         unit: str = "row",
     ) -> TreeModel:
-        """Measure the rows and return the model, charging `ledger` first if there is one.
+        """Measure rows and return the model, charging `ledger` first if there is one.
 
         Rows are a mapping of columns, a data frame, or a table with the columns of the
         domain in order. What is protected is one row: `unit` says so in the charge, and
@@ -119,7 +119,7 @@ class TreeSynthesizer(called.Helpful):
         same `key` again gives the same model for free; `version` names the data.
         """
         sourced(source)
-        if hasattr(rows, "crossed"):
+        if callable(getattr(rows, "crossed", None)):
             if ledger is not None:
                 raise InvalidArgument(
                     "a data set pays from its own ledger: leave ledger out."
@@ -127,7 +127,9 @@ class TreeSynthesizer(called.Helpful):
             return self._of_table(rows, key, source)
         _check_payer(ledger, key)
         plan = self.plan(unit=unit)
-        return self._measured(plan, private(self.domain, rows), source, ledger, key, version)
+        return self._measured(
+            plan, private(self.domain, rows), source, ledger, key, version
+        )
 
     def _of_table(self, data: Any, key: str | None, source: Source) -> TreeModel:
         relation = Neighbors.of(self.neighbors)
@@ -141,7 +143,9 @@ class TreeSynthesizer(called.Helpful):
         plan = self.plan(rows=found.rows, whole=found.whole, unit=found.unit)
         counts = Private(self.domain.sizes, found.fetch)
         _check_payer(data.ledger, key)
-        return self._measured(plan, counts, source, data.ledger, key, data.version, found.notes)
+        return self._measured(
+            plan, counts, source, data.ledger, key, data.version, found.notes
+        )
 
     def _measured(
         self,

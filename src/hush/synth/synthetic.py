@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
@@ -21,6 +20,7 @@ class Synthetic:
     As of a data frame, `len` counts rows, and going through it names the columns.
 
     Example:
+        >>> import numpy as np
         >>> rows = Synthetic({"a": np.array([1, 2]), "b": np.array(["x", "y"])})
         >>> rows, rows["a"].tolist(), rows.to_dict()
         (Synthetic(2 rows: a, b), [1, 2], {'a': [1, 2], 'b': ['x', 'y']})

@@ -13,6 +13,7 @@ from hush.ledger import Ledger
 from hush.tables import deferred, derive, expression, join, names, people, select
 from hush.tables.aggregate import Aggregate, Unbounded, Untold
 from hush.tables.answer import Answer
+from hush.tables.crossed import Crossed
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
 from hush.tables.heads import counting_people
@@ -179,6 +180,13 @@ class Dataset(called.Helpful):
         cap = min(cap, self.groups or cap)
         found = FoundGroups(columns, 1 if self.unit is None else cap, self.unit)
         return Grouped(told, found)
+
+    def crossed(self, domain: Mapping[str, Mapping[str, Any]]) -> Crossed:
+        """Return the crossed public cells of some columns, for `hush.synth` to measure.
+
+        Nothing is read here: `TreeSynthesizer(domain, ...).fit(data)` charges first.
+        """
+        return Crossed(self, domain)
 
     def _groups(self, name: str) -> str:
         """Return the column that a name stands for, quoted or not."""

@@ -46,8 +46,15 @@ def changed(relation):
     return pairs
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize(
+    ("budget", "relation"),
+    [
+        (BUDGETS[0], "add-remove"),
+        (BUDGETS[1], "add-remove"),
+        (BUDGETS[2], "replace-one"),
+    ],
+    ids=str,
+)
 def test_neighbors_differ_by_the_stated_questions_alone(budget, relation):
     synthesizer = TreeSynthesizer(DOMAIN, neighbors=relation, **budget)
     steps = len(synthesizer.plan().mechanisms)
@@ -57,7 +64,7 @@ def test_neighbors_differ_by_the_stated_questions_alone(budget, relation):
         assert len(report.calls) == steps == 5
 
 
-def test_a_ledger_hears_the_same(tmp_path):
+def test_a_ledger_hears_the_same():
     def run(rows):
         ledger = hush.Ledger.open("memory://", budget=hush.Budget(rho=1.0))
         return TreeSynthesizer(DOMAIN, rho=0.1).fit(rows, ledger=ledger)
@@ -66,8 +73,17 @@ def test_a_ledger_hears_the_same(tmp_path):
         assert_replays(run, pair.data, pair.neighbor, released=answers)
 
 
-def test_people_of_a_table_are_bounded_before_they_are_counted():
-    table = {"who": [1, 1, 2, 3, 3, 4], **ROWS}
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["heavy user"],
+        pytest.param(
+            ["random", "outlier", "rare class", "nan"], marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_people_of_a_table_are_bounded_before_they_are_counted(how):
+    table = {"who": [1, 1, 2, 3, 3, 4], **ROWS, "age": [10.0, 35, 77, 12, 50, 3]}
     synthesizer = TreeSynthesizer(DOMAIN, epsilon=1.0, delta=1e-6)
 
     def run(columns):
@@ -76,17 +92,10 @@ def test_people_of_a_table_are_bounded_before_they_are_counted():
             unit="who",
             rows=2,
             budget=hush.Budget(epsilon=1, delta=1e-6),
-            types={"sex": "text", "town": "text", "age": "number", "pay": "number"},
         )
         return synthesizer.fit(data)
 
-    pairs = neighbors_of(
-        table,
-        unit="who",
-        how=["random", "outlier", "heavy user", "rare class"],
-        rows=50,
-    )
-    for pair in pairs:
+    for pair in neighbors_of(table, unit="who", how=how, rows=50):
         report = replay(run, pair.data, pair.neighbor, released=answers)
         assert report.passed, (str(pair), str(report))
 

@@ -1,6 +1,8 @@
 """Synthetic tables: a tree of noisy marginals, and rows that follow it."""
 
-from hush.synth.domain import Bins, Categories, Domain
+from hush.synth.bins import Bins
+from hush.synth.categories import Categories
+from hush.synth.domain import Domain
 from hush.synth.marginal import Marginal
 from hush.synth.model import TreeModel
 from hush.synth.plan import TreePlan

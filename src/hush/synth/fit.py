@@ -9,7 +9,7 @@ forest are weighted means, one column at a time, and one quadratic in the total.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from hush.synth.forest import Edge, Forest
 
 Floats = NDArray[np.float64]
-_ROUNDS = 60  # of alternating projections; the scaling after them has the last word
-_SCALINGS = 200
+_ROUNDS = 300  # of alternating projections, if it takes so many
 
 
 @final
@@ -44,28 +43,82 @@ class Fitted:
 
 
 def fitted(sizes: tuple[int, ...], tables: Sequence[Table]) -> Fitted:
-    """Return the tables of a forest nearest to noisy ones.
+    """Return the tables of a forest nearest to noisy ones, none below zero.
 
     Every column needs a table of its own or a pair; pairs must close no circle.
     """
-    edges = [(t.columns[0], t.columns[1]) for t in tables if len(t.columns) == 2]
-    forest = Forest(len(sizes), tuple(dict.fromkeys(edges)))
-    total, margins = agreed(sizes, tables)
-    total = max(total, 0.0)
-    margins = [simplex(each, total) for each in margins]
-    pairs = {}
-    for edge in forest.edges:
-        own = [t for t in tables if t.columns == edge]
-        weight = np.array([t.std**-2.0 for t in own])
-        noisy = np.tensordot(weight / weight.sum(), [t.counts for t in own], 1)
-        pairs[edge] = transported(noisy, margins[edge[0]], margins[edge[1]])
-    return Fitted(forest, total, tuple(margins), pairs)
+    own = pooled(tables)
+    # Cutting noise off at zero adds rows: the total is settled before.
+    total = max(agreed(sizes, own)[0], 0.0)
+    found = nearest(sizes, own, total)
+    pairs = {t.columns: t.counts for t in found if len(t.columns) == 2}
+    forest = Forest(len(sizes), tuple((a, b) for a, b in pairs))
+    margins = tuple(simplex(m, total) for m in agreed(sizes, found, total)[1])
+    return Fitted(forest, total, margins, {e: pairs[e] for e in forest.edges})
+
+
+def pooled(tables: Sequence[Table]) -> list[Table]:
+    """Return one table for each set of columns: means weighted by precision."""
+    found = []
+    for columns in dict.fromkeys(table.columns for table in tables):
+        own = [table for table in tables if table.columns == columns]
+        weight = np.array([table.std**-2.0 for table in own])
+        mean = np.tensordot(weight / weight.sum(), [table.counts for table in own], 1)
+        found.append(Table(columns, mean, float(weight.sum() ** -0.5)))
+    return found
+
+
+def nearest(
+    sizes: tuple[int, ...], tables: Sequence[Table], total: float
+) -> list[Table]:
+    """Return the non-negative tables of one total nearest to noisy ones, about.
+
+    Alternating projections (Dykstra), in the norm of the noise: onto tables that agree,
+    in closed form, and onto tables without negative counts.
+
+    Example:
+        >>> pair = Table((0, 1), np.array([[40.0, -3.0], [0.0, 62.0]]), 1.0)
+        >>> nearest((2, 2), [pair], 99.0)[0].counts.round(3).tolist()
+        [[38.5, 0.0], [0.0, 60.5]]
+    """
+    found, lost = list(tables), [np.zeros_like(table.counts) for table in tables]
+    size = max(1.0, *(float(np.abs(table.counts).max()) for table in tables))
+    for _ in range(_ROUNDS):
+        found = consistent(sizes, found, total)
+        lifted = [
+            replace(table, counts=np.maximum(table.counts + more, 0.0))
+            for table, more in zip(found, lost, strict=True)
+        ]
+        moved = [up.counts - t.counts for up, t in zip(lifted, found, strict=True)]
+        lost = [more - step for more, step in zip(lost, moved, strict=True)]
+        found = lifted
+        if max(float(np.abs(step).max()) for step in moved) <= 1e-6 * size:
+            break
+    return found
+
+
+def consistent(
+    sizes: tuple[int, ...], tables: Sequence[Table], total: float
+) -> list[Table]:
+    """Return the tables of one total nearest to these, in the norm of the noise."""
+    _, margins = agreed(sizes, tables, total)
+    return [
+        replace(
+            table,
+            counts=margins[table.columns[0]]
+            if len(table.columns) == 1
+            else with_sums(table.counts, *(margins[each] for each in table.columns)),
+        )
+        for table in tables
+    ]
 
 
 def agreed(
-    sizes: tuple[int, ...], tables: Sequence[Table]
+    sizes: tuple[int, ...], tables: Sequence[Table], known: float | None = None
 ) -> tuple[float, list[Floats]]:
     """Return the total and the counts of every column by weighted least squares.
+
+    The total is the one that is `known`, or the best one.
 
     Example:
         >>> two = Table((0,), np.array([10.0, 20.0]), 1.0)
@@ -92,7 +145,7 @@ def agreed(
         means[column] /= weight[column]
         curvature += weight[column] / size
         slope += weight[column] / size * float(means[column].sum())
-    total = slope / curvature
+    total = float(slope / curvature) if known is None else known
     return total, [m + (total - m.sum()) / m.size for m in means]
 
 
@@ -111,50 +164,9 @@ def simplex(values: Floats, total: float) -> Floats:
     return np.maximum(values - excess[alive], 0.0)
 
 
-def transported(noisy: Floats, rows: Floats, columns: Floats) -> Floats:
-    """Return a table near to a noisy one with these sums, and nothing below zero.
-
-    Alternating projections (Dykstra) come close to the nearest one; scaling rows and
-    columns then makes the sums exact.
-    """
-    total = float(rows.sum())
-    if total <= 0:
-        return np.zeros_like(noisy)
-    found, lost = noisy, np.zeros_like(noisy)
-    for _ in range(_ROUNDS):
-        found = _with_sums(found, rows, columns)
-        lifted = np.maximum(found + lost, 0.0)
-        lost = found + lost - lifted
-        if np.abs(lifted - found).max() <= 1e-9 * total:
-            break
-        found = lifted
-    # A trace of independence keeps every row and column in reach of its sum.
-    found = np.maximum(found, 0.0) + 1e-9 * np.outer(rows, columns) / total
-    return scaled(found, rows, columns)
-
-
-def _with_sums(table: Floats, rows: Floats, columns: Floats) -> Floats:
+def with_sums(table: Floats, rows: Floats, columns: Floats) -> Floats:
     """Return the nearest table with these sums, whatever its signs."""
     n, m = table.shape
     off_rows, off_columns = rows - table.sum(axis=1), columns - table.sum(axis=0)
     shared = off_rows.sum() / (n * m)
     return np.asarray(table + off_rows[:, None] / m + off_columns / n - shared)
-
-
-def scaled(table: Floats, rows: Floats, columns: Floats) -> Floats:
-    """Return the table with rows and columns scaled in turn until the sums are right.
-
-    The columns' sums are exact, up to rounding; those of the rows to 1e-9 of the total.
-    """
-    found, total = table, float(rows.sum())
-    for _ in range(_SCALINGS):
-        found = found * _ratio(rows, found.sum(axis=1))[:, None]
-        sums = found.sum(axis=0)
-        found = found * _ratio(columns, sums)
-        if np.abs(found.sum(axis=1) - rows).max() <= 1e-9 * total:
-            break
-    return found
-
-
-def _ratio(wanted: Floats, found: Floats) -> Floats:
-    return np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)

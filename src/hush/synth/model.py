@@ -13,7 +13,8 @@ from hush.errors import InvalidArgument, NoBound
 from hush.estimate import Estimate
 from hush.noise import SECURE, Source, integers, permutation
 from hush.noise.source import sourced
-from hush.synth.domain import Domain, Places
+from hush.synth.column import Places
+from hush.synth.domain import Domain
 from hush.synth.fit import Fitted, Floats, Table, fitted
 from hush.synth.marginal import Marginal
 from hush.synth.synthetic import Synthetic
@@ -43,7 +44,7 @@ class TreeModel:
         >>> counts = Estimate(np.array([[40.0, -2.0], [1.0, 61.0]]), 2.0, 1.0)
         >>> model = TreeModel.of({"a": [0, 1], "b": [0, 1]}, {("a", "b"): counts})
         >>> model.table("a", "b").round().tolist(), round(model.total)
-        ([[39.0, 0.0], [0.0, 61.0]], 100)
+        ([[39.0, 0.0], [0.0, 60.0]], 100)
         >>> len(model.sample(50))
         50
 

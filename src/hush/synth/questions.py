@@ -22,6 +22,7 @@ from hush.synth.rows import Private, Whole
 from hush.units import Neighbors
 
 _GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples fill [0, 1) evenly
+_LEAST = 1e-9  # of a std, so that weights are finite where ε is beyond all sense
 
 
 @final
@@ -128,6 +129,7 @@ class Counts(Question):
     ) -> tuple[Table, ...]:
         """Return the tables of a released answer, in rows."""
         found, start = [], 0
+        std = max(std, _LEAST)
         numbers = np.asarray(answer, dtype=np.float64) / self.person.whole
         for columns in self.asked(earlier):
             shape = tuple(self.sizes[each] for each in columns)
@@ -210,13 +212,18 @@ class NextPair(Question):
 
     def __call__(self, data: Private, earlier: tuple[Any, ...]) -> Whole:
         """Return whole scores, the last being that of no more pairs: private."""
+        told = np.asarray(earlier[0])
         pairs = self.candidates(earlier)
-        total, margins = self._alone(earlier[0]) if pairs else (0.0, [])
-        scores = []
-        for first, second in pairs:
-            expected = _product(margins[first], margins[second], total)
-            off = int(np.abs(data.counts((first, second)) - expected).sum())
-            scores.append(off - _moved(expected, self.std[1]))
+        total, margins = self._alone(told) if pairs else (0.0, [])
+
+        def score(pair: Edge) -> int:
+            expected = _product(margins[pair[0]], margins[pair[1]], total)
+            off = int(np.abs(data.counts(pair) - expected).sum())
+            return off - _moved(expected, self.std[1])
+
+        # The later steps ask for the same scores again.
+        known = told.tobytes()
+        scores = [data.score((self, known, p), lambda p=p: score(p)) for p in pairs]
         return np.array([*scores, 0], dtype=np.int64)
 
     def _alone(self, answer: Any) -> tuple[float, list[Floats]]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidArgument
-from hush.synth.domain import NOWHERE, Domain, Places
+from hush.synth.column import NOWHERE, Places
+from hush.synth.domain import Domain
 
 Whole = NDArray[np.int64]
 
@@ -28,6 +29,7 @@ class Private:
         self._lock = threading.RLock()
         self._held: tuple[list[Places], Whole | None] | None = None
         self._known: dict[tuple[int, ...], Whole] = {}
+        self._scores: dict[Any, int] = {}
 
     def __repr__(self) -> str:
         return "data"
@@ -38,6 +40,13 @@ class Private:
             if columns not in self._known:
                 self._known[columns] = self._count(columns)
             return self._known[columns]
+
+    def score(self, key: Any, make: Callable[[], int]) -> int:
+        """Return what was computed under a key before, or compute it: private."""
+        with self._lock:
+            if key not in self._scores:
+                self._scores[key] = make()
+            return self._scores[key]
 
     def _count(self, columns: tuple[int, ...]) -> Whole:
         if self._held is None:
@@ -80,9 +89,7 @@ def private(domain: Domain, rows: Any) -> Private:
 
 def _columns(domain: Domain, rows: Any) -> list[Any]:
     if isinstance(rows, Mapping) or hasattr(rows, "columns"):
-        known = [
-            str(each) for each in (rows if isinstance(rows, Mapping) else rows.columns)
-        ]
+        known = _names(rows)
         absent = [name for name in domain.names if name not in known]
         if absent:
             raise InvalidArgument(
@@ -100,6 +107,13 @@ def _columns(domain: Domain, rows: Any) -> list[Any]:
     if len({len(each) for each in sized}) > 1:
         raise InvalidArgument("rows must have columns of one length.")
     return [_one(each) for each in sized]
+
+
+def _names(rows: Any) -> list[str]:
+    """Return the names of columns: of a mapping, a frame, or an Arrow table."""
+    if isinstance(rows, Mapping):
+        return list(map(str, rows))
+    return list(map(str, getattr(rows, "column_names", rows.columns)))
 
 
 def _listed(rows: Any, width: int) -> list[Any]:

@@ -10,9 +10,10 @@ from hush.ledger.plan import Plan as Steps
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 from hush.privacy import ZCDP, Approx, Curve, Pure
+from hush.synth.calibrated import calibrated
 from hush.synth.domain import Domain
 from hush.synth.model import TreeModel
-from hush.synth.plan import TreePlan, planned
+from hush.synth.plan import TreePlan
 from hush.synth.questions import Person
 from hush.synth.rows import Private, private
 from hush.units import Neighbors
@@ -84,7 +85,7 @@ class TreeSynthesizer(called.Helpful):
 
         Example:
             >>> print(TreeSynthesizer({"a": [0, 1], "b": [0, 1]}, epsilon=1.0).plan())
-            2 columns ± 29 per count, then up to 1 pairs ± 4 (95%)
+            2 columns ± 40 per count, then 1 pair ± 4 (95%)
         """
         if not isinstance(unit, str) or not unit:
             raise InvalidArgument(
@@ -92,7 +93,10 @@ class TreeSynthesizer(called.Helpful):
                 f"two rows are of one person, such as 'person'; got {unit!r}."
             )
         relation = Neighbors.of(self.neighbors)
-        return planned(self.domain, Person(rows, whole, relation, unit), self.target)
+        person = Person(rows, whole, relation, unit)
+        steps = calibrated(self.domain.sizes, person, self.target)
+        mechanisms, questions = zip(*steps, strict=True)
+        return TreePlan(self.domain, person, mechanisms, questions)
 
     @called.answering(called.FIT)
     def fit(

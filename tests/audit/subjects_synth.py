@@ -7,6 +7,7 @@ from suite import Subject
 
 from hush.noise import Source
 from hush.synth import TreeSynthesizer
+from hush.synth.rows import private
 
 _DOMAIN = {"a": [0, 1], "b": [0, 1]}
 _LESS = {"a": [0, 1], "b": [0, 1]}
@@ -20,14 +21,12 @@ _BUDGETS: dict[str, Any] = {
 def _draws(budget: dict[str, Any]) -> Any:
     def draws(factor: float, source: Source) -> Any:
         loud = {**budget, "epsilon": budget["epsilon"] / factor}
-        maker = TreeSynthesizer(_DOMAIN, **loud)
+        plan = TreeSynthesizer(_DOMAIN, **loud).plan()
 
         def once(data: Any) -> Any:
-            model = maker.fit(data, source=source)
-            # Both columns, then the pair if it was measured and else zeros.
-            counts = [table.counts.ravel() for table in model.tables[:2]]
-            pair = model.tables[2].counts if model.pairs else np.zeros((2, 2))
-            return np.concatenate([*counts, pair.ravel(), [len(model.pairs)]])
+            columns, place, last = plan.steps.draw(private(plan.domain, data), source)
+            # The pair has four counts; a column in its place has two.
+            return np.concatenate([columns, [place], last, [0] * (4 - len(last))])
 
         return lambda data, count: [once(data) for _ in range(count)]
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-NAMES = ["census", "collection", "leaderboard", "posted_price", "salaries"]
+NAMES = ["census", "collection", "leaderboard", "posted_price", "salaries", "synthetic"]
 ALONE = ["training"]  # has a test of its own: it needs an extra
 IBIS = ["-W", "ignore:fetch_arrow_table:DeprecationWarning"]  # Ibis 12 on DuckDB 2
 

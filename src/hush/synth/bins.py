@@ -93,7 +93,8 @@ class Bins(Column):
 
     def places(self, values: Any) -> Places:
         """Return the bin of each number; of none the last cell, or -1."""
-        numbers = column(values).astype(np.float64)
+        with np.errstate(all="ignore"):  # a warning would depend on the data
+            numbers = column(values).astype(np.float64)
         absent = np.isnan(numbers)
         inside = np.clip(np.where(absent, self.edges[0], numbers), *self._ends)
         found = np.searchsorted(np.array(self.edges), inside, side="right") - 1

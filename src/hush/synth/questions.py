@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -223,7 +224,7 @@ class NextPair(Question):
 
         # The later steps ask for the same scores again.
         known = told.tobytes()
-        scores = [data.score((self, known, p), lambda p=p: score(p)) for p in pairs]
+        scores = [data.score((self, known, p), partial(score, p)) for p in pairs]
         return np.array([*scores, 0], dtype=np.int64)
 
     def _alone(self, answer: Any) -> tuple[float, list[Floats]]:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Any, final
 
@@ -11,6 +12,11 @@ from hush import checks
 from hush.estimate import Estimate
 from hush.mechanisms import Error
 from hush.synth.fit import Floats
+
+
+@lru_cache(maxsize=64)  # all tables of a model share two laws
+def _mean(error: Error) -> float:
+    return error.mean_absolute
 
 
 @final
@@ -53,7 +59,7 @@ class Marginal(Estimate):
         Guarantee: the true value is at most this with probability `level`.
         """
         checks.real("level", level, above=0, below=1)
-        cells, mean = self.value.size, self.error.mean_absolute * self.step
+        cells, mean = self.value.size, _mean(self.error) * self.step
         # E|X|² falls by at least this from E X²; a hair for rounding.
         spread = max((self.error.std * self.step) ** 2 - (mean * (1 - 1e-6)) ** 2, 0.0)
         tail = math.sqrt(level / (1 - level))

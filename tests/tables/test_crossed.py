@@ -91,13 +91,13 @@ def test_an_empty_table_has_no_combinations(engine):
     ],
 )
 def test_what_cannot_be_counted_is_refused_before_it_is_read(domain, problem):
-    data = opened(table())
+    data = opened(pyarrow.table(table()))
     with pytest.raises((InvalidArgument, Unsupported), match=problem):
         data.crossed(domain)
 
 
 def test_what_it_says_of_itself_is_public():
-    found = opened(table(), rows=3).crossed(DOMAIN)
+    found = opened(pyarrow.table(table()), rows=3).crossed(DOMAIN)
     assert repr(found) == "Crossed(x, t, k, ok, day)"
     assert (found.rows, found.whole, found.unit) == (3, 1 << 20, "who")
     assert found.notes["rows"] == 3
@@ -111,5 +111,5 @@ def test_an_engine_that_fails_says_nothing(monkeypatch):
 
     monkeypatch.setattr(engine, "_run", failing)
     with pytest.raises(DrawFailed) as told:
-        opened(table()).crossed(DOMAIN).fetch()
+        opened(pyarrow.table(table())).crossed(DOMAIN).fetch()
     assert "secret" not in str(told.value)

@@ -137,6 +137,4 @@ def _shapeless(domain: Domain) -> InvalidArgument:
 
 def _one(values: Any) -> Any:
     """Return a column as an array where it has a type, else as it is."""
-    if isinstance(values, (list, tuple)):
-        return list(values)
-    return np.asarray(values)
+    return values if isinstance(values, (list, tuple)) else np.asarray(values)

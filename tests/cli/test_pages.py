@@ -64,6 +64,7 @@ def test_the_json_of_every_command_has_the_documented_fields(shop, pages):
         "plot release": ("answer.json",),
         "plot tradeoff": ("--pure", 1),
         "query": (COUNT, "-e", 0.5),
+        "synth": ("-e", 0.2),
         "verify": ("trips.budget.db",),
     }
     for name, _ in pages.commands():

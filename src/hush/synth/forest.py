@@ -1,6 +1,6 @@
 """A forest over columns: which pairs are measured, and the order to walk them in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -28,21 +28,21 @@ class Forest:
     edges: tuple[Edge, ...] = ()
 
     def __post_init__(self) -> None:
+        _ = self.roots  # which refuses a circle
+
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """A name for the part of the forest that each column is in."""
         roots = list(range(self.size))
         for first, second in self.edges:
-            if roots[first] == roots[second]:
+            old, new = roots[second], roots[first]
+            if old == new:
                 raise InvalidArgument(
                     "pairs must close no circle: a tree has one way between any two "
                     "columns. Leave one of the pairs out."
                 )
-            old, new = roots[second], roots[first]
             roots = [new if each == old else each for each in roots]
-        object.__setattr__(self, "_roots", tuple(roots))
-
-    @property
-    def roots(self) -> Sequence[int]:
-        """A name for the part of the forest that each column is in."""
-        return self._roots  # type: ignore[attr-defined,no-any-return]
+        return tuple(roots)
 
     @cached_property
     def eligible(self) -> tuple[Edge, ...]:

@@ -39,12 +39,13 @@ class Bins(Column):
     def __post_init__(self) -> None:
         checks.flag("whole", self.whole)
         checks.flag("missing", self.missing)
-        if isinstance(self.edges, (str, bytes)) or not isinstance(self.edges, Iterable):
+        given: Any = self.edges
+        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
             raise InvalidArgument(
                 "edges must be a list of rising numbers, as in edges=[0, 10, 20]; got "
-                f"a {type(self.edges).__name__}."
+                f"a {type(given).__name__}."
             )
-        found = tuple(checks.real("edges", each) for each in self.edges)
+        found = tuple(checks.real("edges", each) for each in given)
         if not 2 <= len(found) <= MOST or any(a >= b for a, b in pairwise(found)):
             raise InvalidArgument(f"edges must be 2 to {MOST} rising numbers.")
         checks.real("edges[-1] - edges[0]", found[-1] - found[0])

@@ -31,12 +31,13 @@ class Categories(Column):
 
     def __post_init__(self) -> None:
         kinds = (str, bytes, Mapping, AbstractSet)
-        if isinstance(self.values, kinds) or not isinstance(self.values, Iterable):
+        given: Any = self.values
+        if isinstance(given, kinds) or not isinstance(given, Iterable):
             raise InvalidArgument(
                 "values must be a list of public categories in order, as in "
-                f"['f', 'm']; got a {type(self.values).__name__}."
+                f"['f', 'm']; got a {type(given).__name__}."
             )
-        found = tuple(_plain(each) for each in self.values)
+        found = tuple(_plain(each) for each in given)
         if not found or len(found) > MOST or len(_index(found)) < len(found):
             # Not which: they may be the whole column, given by mistake.
             raise InvalidArgument(

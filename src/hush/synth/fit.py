@@ -161,7 +161,7 @@ def simplex(values: Floats, total: float) -> Floats:
     falling = np.sort(values, axis=None)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
     alive = int(np.flatnonzero(falling >= excess)[-1])
-    return np.maximum(values - excess[alive], 0.0)
+    return np.asarray(np.maximum(values - excess[alive], 0.0))
 
 
 def with_sums(table: Floats, rows: Floats, columns: Floats) -> Floats:

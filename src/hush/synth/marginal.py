@@ -65,7 +65,7 @@ class Marginal(Estimate):
         tail = math.sqrt(level / (1 - level))
         noise = cells * mean + tail * math.sqrt(cells * spread)
         known = float(np.abs(self.model - self.value).sum())
-        return (known + noise) / 2
+        return float(known + noise) / 2
 
     def _names(self) -> tuple[str, Any]:
         """Return the names of the cells."""

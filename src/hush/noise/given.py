@@ -57,7 +57,9 @@ def _plain(objects: NDArray[Any]) -> NDArray[Any]:
 def finite(array: NDArray[Any]) -> bool:
     """Return whether no number of `given` is NaN or infinite."""
     if array.dtype.kind == "O":
-        return all(isinstance(x, numbers.Rational) or math.isfinite(x) for x in array.flat)
+        return all(
+            isinstance(x, numbers.Rational) or math.isfinite(x) for x in array.flat
+        )
     return array.dtype.kind != "f" or bool(np.all(np.isfinite(array)))
 
 

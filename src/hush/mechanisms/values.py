@@ -170,8 +170,8 @@ def behind(array: NDArray[Any], grid: Lattice) -> NDArray[np.int64]:
     points = snap(array.astype(np.float64), grid)
     with np.errstate(over="ignore"):
         near = np.maximum(points - points.max(), -math.ldexp(_EXACT, grid.exponent))
-    steps: NDArray[np.int64] = np.ldexp(near, -grid.exponent).astype(np.int64)
-    return steps
+    steps_behind: NDArray[np.int64] = np.ldexp(near, -grid.exponent).astype(np.int64)
+    return steps_behind
 
 
 def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) -> Any:

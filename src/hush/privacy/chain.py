@@ -61,7 +61,7 @@ def rounding(pair: Atoms) -> float:
 
 
 def falling(pair: Atoms) -> tuple[Floats, Floats]:
-    """Return where δ of a pair bends, from ε = 0 up, and δ there by sums alone."""
+    """Return where δ of a pair bends, from ε = 0 up, and δ there: only sums."""
     inside = pair.losses > 0
     knots, where = np.unique(pair.losses[inside], return_inverse=True)
     held = np.bincount(where, pair.masses[inside], knots.size)

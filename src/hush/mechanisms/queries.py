@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
@@ -33,9 +32,11 @@ def _size(size: int | None, neighbors: Neighbors, name: str) -> int:
     return 0 if size is None else checks.whole("size", size, at_least=1)
 
 
-def _expect(array: NDArray[Any], size: int) -> None:
+def _expect(data: Any, size: int) -> None:
     # The number of records is public under replace-one, so saying so reveals nothing.
-    if array.size != size:
+    # Of a list it is its length, whatever one of its records is.
+    held = len(data) if isinstance(data, (list, tuple)) else np.size(data)
+    if held != size:
         raise InvalidArgument(f"data must have size={size} records, as declared.")
 
 
@@ -136,7 +137,7 @@ def mean(
     if relation is Neighbors.REPLACE_ONE:
 
         def exact(data: Any) -> Fraction:
-            _expect(np.asarray(data), n)
+            _expect(data, n)
             found = _moments(data, lower, upper, 1)[1][0]
             return middle + half * Fraction(found, n << 30)
 
@@ -187,7 +188,7 @@ def variance(
     if relation is Neighbors.REPLACE_ONE:
 
         def exact(data: Any) -> Fraction:
-            _expect(np.asarray(data), n)
+            _expect(data, n)
             first, second = _moments(data, lower, upper, 2)[1]
             return half**2 * Fraction(n * second - first**2, (n << 30) ** 2)
 
@@ -238,7 +239,7 @@ def proportion(
     if relation is Neighbors.REPLACE_ONE:
 
         def exact(data: Any) -> Fraction:
-            _expect(np.asarray(data), n)
+            _expect(data, n)
             return Fraction(true(data), n)
 
         return Query("proportion", exact, (Fraction(1, n),), relation)

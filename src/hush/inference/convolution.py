@@ -140,7 +140,7 @@ class Convolution:
         return float(np.interp(x, edges, below))
 
     def _atom(self, cell: int) -> bool:
-        """Whether a cell holds much more than its neighbors: it is not evenly filled."""
+        """Whether a cell holds much more than its neighbors: not evenly filled."""
         below = self._table[1]
         if not 2 <= cell < below.size - 1:
             return False

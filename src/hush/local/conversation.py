@@ -100,7 +100,7 @@ class Conversation:
                 f"randomizer must be one of hush.local; got "
                 f"{type(randomizer).__name__}."
             )
-        if person != person:
+        if person != person:  # NaN, which no dictionary finds again
             raise InvalidArgument(
                 "person must be equal to itself; got NaN, which is somebody else each "
                 "time. Name people by texts or whole numbers."

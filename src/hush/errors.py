@@ -15,6 +15,10 @@ Through a ledger or a table the first six come before the data is read, and cost
 nothing; `DrawFailed` comes after, and says nothing. `except HushError` catches all.
 """
 
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import final
+
 
 class HushError(Exception):
     """Base of every error hush raises on purpose."""
@@ -54,3 +58,33 @@ class DrawFailed(HushError):
 
 class LockedOut(HushError):
     """Too many draws failed; an administrator has to look before the next one."""
+
+
+@final
+class Withheld(AbstractContextManager["Withheld", bool]):
+    """Hold back whatever fails inside: what it says may depend on the data.
+
+    `except Exception` would not do: the panics of libraries written in Rust, as Polars
+    is, are none, and quote values. Only a wish to end the program passes.
+
+    Example:
+        >>> with Withheld() as tried:
+        ...     raise ValueError("cannot parse 41")
+        ...
+        >>> tried.failed
+        True
+    """
+
+    failed = False
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> bool:
+        """Say that it failed, and nothing else."""
+        ends = (KeyboardInterrupt, SystemExit)
+        self.failed = kind is not None and not issubclass(kind, ends)
+        return self.failed

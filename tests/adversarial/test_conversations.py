@@ -9,10 +9,12 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
+from scipy import special
 
 from hush import mechanisms as m
-from hush.errors import HushError
-from hush.local import Conversation, RandomizedResponse
+from hush.errors import HushError, InvalidArgument
+from hush.estimate import Estimate
+from hush.local import Conversation, HeavyHitters, RandomizedResponse
 from hush.noise import Seeded
 
 COPIES = [copy.copy, copy.deepcopy, pickle.dumps]
@@ -112,3 +114,22 @@ def test_utilities_that_are_none_are_refused(utilities):
     for mechanism in chosen:
         with pytest.raises(HushError):
             mechanism.for_epsilon(1).run(utilities)
+
+
+def test_who_is_not_equal_to_himself_is_asked_nothing():
+    """NaN is a new key of a dictionary each time: he had a new budget each time."""
+    talk, one = Conversation(epsilon=1.0), RandomizedResponse(epsilon=1.0)
+    with pytest.raises(InvalidArgument, match="person must be equal to itself"):
+        talk.ask(math.nan, one, 1)
+    assert talk.transcript == ()
+
+
+@pytest.mark.parametrize("level", [1 - 2.0**-53, 1 - 2.0**-52, 1e-17])
+def test_levels_next_to_one_and_to_zero_have_ends(level):
+    """(1 + level)/2 is 1 there, whose quantile is infinite: a bare error."""
+    low, high = Estimate(0.0, std=1.0, effective=1.0).interval(level)
+    reach = -special.ndtri((1 - level) / 2)
+    assert (low, high) == pytest.approx((-reach, reach), rel=1e-9)
+    finder = HeavyHitters(epsilon=4.0, bits=4)
+    found = finder.find(finder.encode([3] * 500, source=Seeded(1)), level=level)
+    assert 3 in found.values

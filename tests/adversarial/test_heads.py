@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush import mechanisms
+from hush import learn, mechanisms
 from hush.errors import InvalidArgument
 from hush.learn import GaussianNB
 from hush.privacy import Pure
@@ -140,3 +140,84 @@ def test_a_promise_about_the_unit_is_still_taken():
     ledger.charge(COUNT >> NOISE, notes=WHO)
     assert ledger.release(COUNT >> NOISE, None, [1], notes=WHO).receipt.unit == "who"
     ledger.charge(Pure(epsilon=0.1))  # of whatever unit the caller means
+
+
+def linked():
+    """A ledger of two data sets about the same people."""
+    ledger = hush.Ledger.open("memory://", budget=BUDGET, dataset="a", unit="people")
+    ledger.grant(BUDGET, dataset="b")
+    ledger.link("b", "people")
+    return ledger, ledger.on(dataset="b")
+
+
+def test_rows_of_one_data_set_are_not_added_to_people_of_another():
+    about = {"neighbors": "add-remove"}
+    first, second = linked()
+    first.charge(Pure(epsilon=1), notes={**about, "unit": "patient"})
+    second.charge(Pure(epsilon=1), notes={**about, "unit": "pid"})  # another name
+    first, second = linked()
+    first.charge(Pure(epsilon=1), notes={**about, "unit": "patient"})
+    for way in (
+        lambda: second.charge(Pure(epsilon=1), notes={**about, "unit": "row"}),
+        lambda: second.release(NOISE, mechanisms.count(), [1, 2, 3]),
+    ):
+        with pytest.raises(InvalidArgument, match="unit 'people' was charged for 'pat"):
+            way()
+    # Nor the other way round, nor after a link that was made later.
+    first, second = linked()
+    second.release(NOISE, mechanisms.count(), [1, 2, 3])
+    with pytest.raises(InvalidArgument, match="unit 'people' was charged for 'row'"):
+        first.charge(Pure(epsilon=1), notes={**about, "unit": "patient"})
+    ledger = hush.Ledger.open("memory://", budget=BUDGET, dataset="a", unit="people")
+    ledger.charge(Pure(epsilon=1), notes={**about, "unit": "patient"})
+    ledger.grant(BUDGET, dataset="c")
+    rows = ledger.on(dataset="c")
+    rows.release(NOISE, mechanisms.count(), [1, 2, 3])
+    ledger.link("c", "people")
+    with pytest.raises(InvalidArgument, match="unit 'people'"):
+        rows.release(NOISE, mechanisms.count(), [1, 2, 3])
+
+
+@pytest.mark.parametrize("fact", ["unit", "neighbors"])
+def test_notes_that_quote_another_charge_hide_nothing(fact):
+    """An entry that holds the wanted text anywhere was taken for one that agrees."""
+    ledger = hush.Ledger.open("memory://", budget=BUDGET)
+    said = {"unit": ("row", "patient"), "neighbors": ("add-remove", "replace-one")}
+    mine, other = said[fact]
+    elsewhere = hush.Ledger.open("memory://", budget=BUDGET)
+    elsewhere.charge(Pure(epsilon=1), notes={fact: other})
+    quoted = elsewhere.history()[-1].content["facts"]
+    ledger.charge(Pure(epsilon=1), notes={fact: mine, "after": quoted})
+    for fresh in (ledger, ledger.on(dataset="default")):
+        with pytest.raises(InvalidArgument, match=f"was charged for '{mine}'"):
+            fresh.charge(Pure(epsilon=1), notes={fact: other})
+
+
+BOX = {"bounds": (0, 1)}
+PLANS = {
+    "aggregate": learn.SubsampleAggregate(len, **BOX),
+    "bayes": learn.GaussianNB(classes=(0, 1), **BOX),
+    "classes": learn.HuberSVM(classes=(0, 1, 2), **BOX),
+    "components": learn.PCA(**BOX),
+    "forest": learn.RandomForestClassifier(classes=(0, 1), **BOX),
+    "kmeans": learn.KMeans(2, **BOX),
+    "linear": learn.LinearRegression(y_bounds=(0, 1), **BOX),
+    "logistic": learn.LogisticRegression(norm=1.0),
+    "quantile": learn.QuantileRegression(y_bounds=(0, 1), **BOX),
+    "subset": learn.SelectModel(y_bounds=(0, 1), **BOX),
+}
+
+
+@pytest.mark.parametrize("model", PLANS)
+def test_the_plan_of_a_model_is_not_added_to_people_either(model):
+    """`fit` said that it protects rows; what it plans, charged by hand, did not."""
+    plan = PLANS[model].plan(100, 1)
+    ledger, _ = paid_for("row")  # the name of a column
+    for way in (
+        lambda: ledger.charge(plan),
+        lambda: ledger.hold(plan, None),
+        lambda: ledger.release(plan, None, (np.zeros((100, 1)), np.zeros(100))),
+    ):
+        with pytest.raises(InvalidArgument, match="unit of this charge is 'row'"):
+            way()
+    ledger.charge(plan, notes={"unit": '"row"'})  # a promise of its owner

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from hush import learn
 from hush.learn.leaves import LeafCounts, noise
-from hush.learn.rows import Box, numbers
+from hush.learn.rows import Ball, Box, numbers
 from hush.learn.targets import Classes
 from hush.learn.trees import Trees
 from hush.noise import Seeded
@@ -57,6 +57,7 @@ ODD = {
     "empty": (),
     "array": np.array([1.0, 2.0]),
     "dict": {},
+    "masked": np.ma.masked,
     "shy": Shy(),
 }
 MODELS = {
@@ -166,3 +167,24 @@ def test_weights_of_rows_are_not_taken():
     for make in MODELS.values():
         with pytest.raises(TypeError):
             make().fit(X, Y, sample_weight=[100.0] * ROWS)
+
+
+def test_what_is_masked_is_not_learnt():
+    hidden = np.ma.array(X, mask=np.zeros((ROWS, 2)))
+    hidden[3, 1] = np.ma.masked
+    read = numbers(hidden)
+    assert np.isnan(read[3, 1])
+    assert np.array_equal(np.delete(read, 3, axis=0), np.delete(X, 3, axis=0))
+    labels = np.ma.array(Y, mask=np.arange(ROWS) == 4)
+    places = Classes((0, 1)).places(labels)
+    assert places[4] == -1
+    assert np.delete(places, 4).tolist() == np.delete(Y, 4).tolist()
+
+
+def test_a_long_row_is_measured_as_exactly_in_an_array_of_columns():
+    """Down columns each square was rounded away: 10^5 of them made a row too long."""
+    long = np.full((2, 1 << 17), math.sqrt(2.0**-53.02))
+    long[:, 0] = 1.0
+    for order in "CF":
+        row = Ball(1.0, intercept=False).map(np.array(long, order=order))[0]
+        assert math.fsum(row * row) <= Ball(1.0, intercept=False).bound() ** 2

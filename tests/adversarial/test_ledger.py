@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -243,3 +244,23 @@ def test_a_failing_query_tells_nothing_at_all(ledger):
     while problem is not None:
         assert "secret" not in str(problem)
         problem = problem.__context__ or problem.__cause__
+
+
+def test_a_child_in_another_folder_charges_the_same_ledger(tmp_path, monkeypatch):
+    """A name without a folder meant another file there, and its budget was spent."""
+    ledgers = []
+    for name in ("other", "own"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        ledgers.append(Ledger.open("sqlite:///budget.db", budget=Budget(epsilon=1)))
+    other, own = ledgers
+    monkeypatch.chdir(tmp_path / "other")
+    child = os.fork()
+    if child == 0:  # nothing of pytest may run here
+        own.charge(Pure(epsilon=0.75))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (own.remaining().epsilon, other.remaining().epsilon) == (0.25, 1.0)
+    assert own.verify()
+    for each in ledgers:
+        each.close()

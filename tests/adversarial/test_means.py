@@ -1,10 +1,14 @@
 """Attempts on the intervals of means: few rows, rows alike, rows at the bounds."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import hush
+from hush import inference
+from hush.mechanisms import Geometric
 from hush.noise import Seeded
 
 BOUNDS = (10.0, 90.0)
@@ -77,3 +81,18 @@ def test_noise_far_below_all_floats_is_not_taken_for_none():
         unit = 10.0**power
         tiny = Noise(False, 20.0 * unit, 1e-6 * unit)
         assert reach(tiny, tiny, 0.95) / unit == pytest.approx(plain, rel=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("scale", [0.3, 0.5, 2])
+def test_whole_noise_of_few_steps_is_covered_to_its_atoms(scale, level):
+    """Values that are all alike leave noise alone, and its atoms are at the ends."""
+    ratio = math.exp(-1 / scale)
+    chance = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k) for k in range(-30, 31)}
+    covered = 0.0
+    for noise, each in chance.items():
+        low, high = inference.variance_interval(
+            noise, n=10**6, mechanism=Geometric(scale=scale), level=level
+        )
+        covered += each * (low <= 0 <= high)
+    assert covered >= level  # exactly: all releases are listed

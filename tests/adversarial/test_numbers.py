@@ -278,3 +278,48 @@ def test_a_variance_of_huge_numbers_is_released_with_noise_of_its_size(bound, no
     found = mechanism.run([0.0, bound] * 2, source=Seeded(7))
     # True value bound²/4; noise beyond 30 scales has chance e^-30.
     assert abs(found - bound**2 / 4) < 30 * mechanism.error.std
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", [np.longdouble("1e4000"), np.ma.masked], ids=repr)
+def test_no_record_makes_a_query_or_mechanism_warn(odd):
+    """A warning is an answer without noise: somebody's record is odd."""
+    records = [1.0, 2.0, odd]
+    for query in (m.count(), m.sum((0, 9)), m.mean((0, 9)), m.variance((0, 9))):
+        (query >> m.Laplace(scale=1.0)).run(records)
+    m.WinsorizedMean(bounds=(0, 9), scale=1.0).run(records)
+    m.Quantile(0.5, bounds=(0, 9), scale=1.0).run(records)
+    m.Histogram.for_epsilon(1, edges=(0, 2, 9)).run(records)
+
+
+def test_what_is_masked_is_not_counted_as_what_lies_under_the_mask():
+    hidden = np.ma.array([1.0, 2.0, 9.0], mask=[False, False, True])
+    assert m.sum((0, 9))(hidden) == m.sum((0, 9))([1.0, 2.0, math.nan])
+
+
+MIXED = {
+    "a word": "text",
+    "nothing": None,
+    "a half": 0.5,
+    "a huge number": 10**400,
+    "a list": [1, 2],
+    "a complex number": 1j,
+    "a set": {1},
+    "a day": np.datetime64("2020-01-01"),
+    "something masked": np.ma.masked,
+}
+MOVED = {"a half": 0.5, "a huge number": 9}  # the others count as the lower bound
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", MIXED)
+def test_one_record_of_another_type_takes_nobodys_bin_away(odd):
+    """As an array, all of a list became what one of them is; or the text was told."""
+    large = 2**60 + 1  # no double, and so no category once one record is a float
+    named = m.Histogram(1.0, categories=(1, 2, large))
+    assert named.counts([1, 2, 2, large, MIXED[odd]]).tolist() == [1, 2, 1]
+    binned = m.Histogram(1.0, edges=(1, 2, 3))
+    assert binned.counts([1, 2, 2.5, 3, MIXED[odd]]).tolist() == [1, 3]
+    for query in (m.mean, m.variance):
+        asked = query(bounds=(0, 9), size=3, neighbors="replace-one")
+        assert asked([1, 2, MIXED[odd]]) == asked([1, 2, MOVED.get(odd, 0)])

@@ -3,10 +3,9 @@
 import threading
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, NoReturn
 
-from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument
+from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument, Withheld
 from hush.holdout.people import People
 
 # What is done with warnings is the same for all threads: one changes it at a time.
@@ -45,7 +44,7 @@ def total(compute: Callable[[], int]) -> int:
     is left is what fails as a whole, such as predictions of the wrong shape.
     """
     # A warning of a model, too, may be about somebody.
-    with suppress(Exception), _QUIET, warnings.catch_warnings():
+    with Withheld(), _QUIET, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compute()
     # Raised out here, the error does not even carry the first one as its context.

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
 from hush.holdout.scores import grains
 
 Grade = Callable[[Any, Any], Any]  # (prediction, label) -> score
@@ -22,7 +21,7 @@ def _each(score: Callable[..., Any], people: Iterable[tuple[Any, ...]]) -> list[
     """
 
     def one(record: tuple[Any, ...]) -> float:
-        with suppress(Exception):
+        with Withheld():
             return float(score(*record))
         return math.nan
 
@@ -57,7 +56,7 @@ def _agreed(given: Any, labels: Any) -> Any:
     Objects may not compare at all; that of one record must not decide over the others.
     """
     if given.shape == labels.shape:  # NumPy would compare all pairs of a column
-        with suppress(Exception):
+        with Withheld():
             return agree(given, labels)
     return _each(_same, zip(given, labels, strict=True))
 
@@ -86,7 +85,7 @@ def _named(frame: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
 
 def _predicted(predict: Any, features: Any, places: NDArray[np.int64]) -> Any:
     """Return one prediction for each place, or None if the model fails."""
-    with suppress(Exception):
+    with Withheld():
         found = np.asarray(_entries(predict(_take(features, places))))
         if found.shape[:1] == places.shape:
             return found
@@ -171,7 +170,7 @@ class People:
                 predict, features, np.where(failed, failed.argmin(), order)
             )
         if found is not None:
-            with suppress(Exception):
+            with Withheld():
                 scores = np.where(failed, math.nan, self._grades(found, labels))
                 return self._total(scores, rows)
 

@@ -4,14 +4,14 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]
 from sklearn.base import clone
 
 from hush import checks
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
 from hush.learn.model import Floats, Model
 from hush.learn.rehearsed import made_up, tried
 from hush.learn.rows import kind, numbers, refuse_pairs, shape
@@ -73,6 +73,7 @@ class BlockMean(Mechanism):
     progress: Progress = field(default=_silent, compare=False)
     jobs: int | None = field(default=None, compare=False)
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)
@@ -110,12 +111,10 @@ class BlockMean(Mechanism):
         return found
 
     def _one(self, rows: Any, targets: Any, middle: list[float]) -> Floats:
-        try:
-            with np.errstate(all="ignore"):
-                given = _typed(rows), _typed(targets)
-                found = numbers(self.statistic(*given)).reshape(-1)
-        except Exception:  # what went wrong may depend on the data: say nothing
-            return np.array(middle)
+        found = np.empty(0)
+        with Withheld(), np.errstate(all="ignore"):
+            given = _typed(rows), _typed(targets)
+            found = numbers(self.statistic(*given)).reshape(-1)
         if found.shape != (len(middle),):
             return np.array(middle)
         return np.where(np.isnan(found), middle, found)

@@ -1,7 +1,7 @@
 """Private k-means: Lloyd's steps on noisy counts and sums, from public starts."""
 
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ class Lloyd(Mechanism):
     steps: int
     sums: GroupSums
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1, at_most=MOST)

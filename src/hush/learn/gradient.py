@@ -7,7 +7,7 @@ the image of K-norm noise v under A⁻¹(b + v), cut to the public set.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ class LeastSquaresGradient(Mechanism):
     penalty: float
     perturbation: KNormNoise
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1, at_most=MOST)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ class Moments(Mechanism):
     size: int
     inner: KNorm | Gaussian
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1, at_most=MOST)

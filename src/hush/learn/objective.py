@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,7 @@ class ObjectivePerturbation(Mechanism):
     perturbation: Perturbation
     cover: KNormNoise
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)

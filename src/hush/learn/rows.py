@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hush import checks
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
 
 Floats = NDArray[np.float64]
 # Norms and quotients are computed in floats; this covers their rounding.
@@ -107,16 +107,30 @@ def numbers(values: Any) -> Floats:
 
     Guarantee: each value is read by itself, whatever type the others have.
     """
+    if isinstance(values, np.ma.MaskedArray):
+        found = numbers(np.ma.getdata(values))
+        found[np.ma.getmaskarray(values)] = math.nan
+        return found
     with np.errstate(all="ignore"):  # a warning would depend on the data
         try:
-            table = np.asarray(values)
+            table = np.asarray(None if _masks(values) else values)
         except (TypeError, ValueError, OverflowError):
             table = np.empty(0, dtype=object)
         if table.dtype.kind in "biuf" and table.ndim <= 2:
-            return np.array(table, dtype=np.float64)
+            # Row by row, where NumPy adds squares in pairs: down columns their rounding
+            # would grow with the number of columns, beyond what norms leave for it.
+            return np.array(table, dtype=np.float64, order="C")
         table = apart(values)
         flat = [_number(each) for each in table.ravel()]
     return np.array(flat, dtype=np.float64).reshape(table.shape)
+
+
+def _masks(values: Any) -> bool:
+    """Whether a list holds something masked, of which NumPy would warn."""
+    if not isinstance(values, (list, tuple)):
+        return False
+    rows = (row if isinstance(row, (list, tuple)) else (row,) for row in values)
+    return any(isinstance(cell, np.ma.MaskedArray) for row in rows for cell in row)
 
 
 def apart(values: Any) -> Any:
@@ -148,10 +162,9 @@ def _alone(value: Any) -> Any:
 def _number(value: Any) -> float:
     if isinstance(value, (complex, np.complexfloating, np.ndarray)):
         return math.nan
-    try:
+    with Withheld():
         return float(value)
-    except Exception:  # what a value says when it is read may depend on it
-        return math.nan
+    return math.nan
 
 
 class Rows(ABC):

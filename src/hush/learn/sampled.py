@@ -79,6 +79,7 @@ class Sampled(Mechanism):
     penalty: float
     bits: int
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
     most: ClassVar[int]  # coefficients: a cover of more dimensions has too many cubes
 
     def __post_init__(self) -> None:

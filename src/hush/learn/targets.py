@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
 from hush.learn import declared
 from hush.learn.rows import Box, apart, kind, numbers
 
@@ -89,6 +89,8 @@ class Classes(Targets):
 
     def _found(self, values: Any) -> NDArray[np.bool_]:
         # In one array NumPy would turn all of a list's labels into the type of one.
+        if isinstance(values, np.ma.MaskedArray):
+            values = values.tolist()  # None where a label is masked
         listed = isinstance(values, (list, tuple))
         labels = (apart(values) if listed else np.asarray(values)).reshape(-1)
         return np.array([self._is(name, labels) for name in self.names])
@@ -125,10 +127,9 @@ def _no_class(what: str, held: str, wanted: str) -> InvalidArgument:
 
 
 def _same(label: Any, name: Any) -> bool:
-    try:
+    with Withheld():  # as a signaling NaN fails
         return bool(label == name)
-    except Exception:  # as a signaling NaN does
-        return False
+    return False
 
 
 @final

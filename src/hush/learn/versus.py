@@ -1,7 +1,7 @@
 """One class against all others, for each class in turn, from one budget."""
 
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class OneVersusRest(Mechanism):
     epsilon: float
     delta: float
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
 
     @classmethod
     def plan(

@@ -1,8 +1,8 @@
 """What the charges of one account must agree on, or their sum guarantees nothing.
 
 A sum over add-remove and replace-one protects under neither relation. A sum over people
-and rows of one data set protects rows alone: the ε of the account would be said of
-people, and be too small.
+and rows of one data set, or of data sets of the same people, protects rows alone: the ε
+of the account would be said of people, and be too small.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from typing import Any, Final, final
 from hush.errors import InvalidArgument
 from hush.ledger.account import readable
 from hush.ledger.stores.base import Transaction
+from hush.units import Unit
 
 
 @final
@@ -21,8 +22,14 @@ class Agreed:
 
     fact: str
     accounts: str  # how their names begin
-    after: str  # the fact that follows it in the text of an entry
     why: str
+    rows: bool = False  # whether only rows are told from all else
+
+    def unlike(self, value: str, other: str) -> bool:
+        """Whether two charges of one account must not have these values."""
+        if self.rows:
+            return (value == str(Unit())) is not (other == str(Unit()))
+        return value != other
 
     def refusal(self, value: str, known: str, names: Any) -> InvalidArgument:
         """Return what is said of a charge that disagrees."""
@@ -33,26 +40,25 @@ class Agreed:
         )
 
 
-# An analyst works with many data sets, and data sets of the same people may name them
-# by different columns: the unit is a matter of each data set alone.
+_ONE_UNIT = (
+    "their sum protects the smaller one alone. Keep to one unit: where each row "
+    "or record of a charge is another person, say so by unit= in fit and train, or "
+    "by notes={'unit': ...} in a release of your own."
+)
+
+# An analyst works with many data sets. Data sets of the same people may name them by
+# different columns, but rows are not people: somebody may have many.
 AGREED: Final = (
     Agreed(
         "neighbors",
         "",
-        "notes",
         "their sum guarantees neither, so an account keeps the relation of its first "
         "charge for good. Keep to one relation: tables take "
         "neighbors='replace-one' in hush.open, DP-SGD takes sampling='fixed-size', "
         "queries take neighbors=; models of hush.learn are for replace-one.",
     ),
-    Agreed(
-        "unit",
-        "dataset:",
-        "version",
-        "their sum protects the smaller one alone. Keep to one unit: where each row "
-        "or record of a charge is another person, say so by unit= in fit and train, or "
-        "by notes={'unit': ...} in a release of your own.",
-    ),
+    Agreed("unit", "dataset:", _ONE_UNIT),
+    Agreed("unit", "unit:", _ONE_UNIT, rows=True),
 )
 
 Terms = dict[str, str]
@@ -86,8 +92,9 @@ def compare(t: Transaction, stated: Terms, paying: Any) -> None:
         if value is None:
             continue
         mine = {name for name in paying if name.startswith(each.accounts)}
-        for entry in t.charged_unlike(each.fact, value, each.after):
+        for entry in t.charged_unlike(each.fact, value) if mine else ():
             content = entry.content
             both = sorted(mine & content["costs"].keys())
-            if both:
-                raise each.refusal(value, content["facts"][each.fact], both)
+            other = content["facts"][each.fact]
+            if both and each.unlike(value, other):
+                raise each.refusal(value, other, both)

@@ -34,7 +34,7 @@ class Anchor:
         secret: bytes | None = None,
         ledger: str | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # for good, as that of the ledger
         self._secret = secret
         self._descriptor: int | None = None
         self._owner = os.getpid()

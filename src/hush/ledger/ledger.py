@@ -7,7 +7,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, final
 
 from hush.brief import methods
-from hush.errors import DrawFailed, InsecureSource, InvalidArgument, LedgerError
+from hush.errors import (
+    DrawFailed,
+    InsecureSource,
+    InvalidArgument,
+    LedgerError,
+    Withheld,
+)
 from hush.ledger import accounts, protocol
 from hush.ledger.account import Left, Remaining, account
 from hush.ledger.admin import Admin, Authority
@@ -167,7 +173,8 @@ class Ledger:
     def link(self, dataset: str, unit: str, budget: Budget | None = None) -> None:
         """Tie a data set to the people it speaks of: every charge goes to both.
 
-        Data sets of one `unit` share its account, whatever they are called.
+        Data sets of one `unit` share its account, whatever they are called. What was
+        charged before is not in it: link a data set before its first charge.
         """
         who = self._authority
         self._store.run(lambda t: accounts.link(t, who, dataset, unit, budget))
@@ -286,11 +293,9 @@ class Ledger:
             rehearsal=opened.rehearsal,
         )
         at("draw")
-        try:
+        with Withheld():
             answer = Release.make(plan.draw(data, source), receipt, outline).text
             kind = Kind.SEAL
-        except Exception:  # whatever it says may depend on the data
-            answer = _FAILURE
         at("drawn")
         scope, key = opening.scope, opening.key
         at("seal")

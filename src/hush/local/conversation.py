@@ -100,6 +100,11 @@ class Conversation:
                 f"randomizer must be one of hush.local; got "
                 f"{type(randomizer).__name__}."
             )
+        if person != person:  # NaN, which no dictionary finds again
+            raise InvalidArgument(
+                "person must be equal to itself; got NaN, which is somebody else each "
+                "time. Name people by texts or whole numbers."
+            )
         cost = Fraction(randomizer.loss)
         with self._lock:
             spent = self._spent.get(person, Fraction(0)) + cost

@@ -132,7 +132,7 @@ class HeavyHitters(Randomizer):
                 return Hitters(np.empty(0), np.empty(0), np.empty(0), kept[:0])
             found = oracle.shares(oracle.support(body, tried), people)
             chance = (1 - level) / (len(self.lengths) * tried.size)
-            reach = NormalDist().inv_cdf(1 - chance)
+            reach = -NormalDist().inv_cdf(chance)
             std = math.sqrt(oracle.share_variance(people, np.zeros(1))[0])
             order = np.argsort(-found, kind="stable")[:most]
             order = order[found[order] > reach * std]

@@ -1,7 +1,8 @@
 """Data in: NaN and infinities are mapped by one rule, then everything is clamped.
 
-NaN counts as the lower bound, -inf and +inf as the bounds they lie beyond; in a list,
-which has no type of its own, so does whatever is not a number. The rule looks at one
+NaN counts as the lower bound, -inf and +inf as the bounds they lie beyond; a masked
+record counts as NaN, and so does, in a list, which has no type of its own, whatever is
+not a number. The rule looks at one
 record at a time, so a strange record moves an answer no more than any other, and
 nothing is ever refused because of a value found in the data.
 """
@@ -47,7 +48,8 @@ def records(data: Any) -> list[Any]:
     """
     if isinstance(data, list | tuple):
         return list(data)
-    array = np.asarray(data)
+    # What is masked is missing: None in its list, and not what lies below the mask.
+    array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
     if array.ndim != 1:
         raise InvalidArgument(
             f"data must be one column of records; got {array.ndim} dimensions."
@@ -59,10 +61,13 @@ def records(data: Any) -> list[Any]:
 def _typed(data: Any) -> NDArray[Any]:
     """Return an array; of records without a common type, number by number."""
     if not isinstance(data, list | tuple):
-        array = np.asarray(data)
-        if array.dtype != object or array.ndim != 1:
-            return array
-        data = array.tolist()
+        hides = isinstance(data, np.ma.MaskedArray)
+        array = data if hides else np.asarray(data)
+        if array.ndim != 1 or not (hides or array.dtype == object):
+            return np.asarray(array)
+        data = array.tolist()  # None where a record is masked
+    if any(each is np.ma.masked for each in data):  # NumPy would warn of it
+        return np.array([_number(each) for each in data])
     try:
         array = np.asarray(data)
     except ValueError:  # records of different lengths
@@ -84,12 +89,18 @@ def _number(record: Any) -> float:
         return math.nan
 
 
+def floats(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as new floats; long doubles may become infinite, unsaid."""
+    with np.errstate(over="ignore"):  # a warning would tell of one of them
+        return array.astype(np.float64)
+
+
 def clamp(array: NDArray[Any], lower: float, upper: float) -> NDArray[np.float64]:
     """Return floats inside [lower, upper], NaN as `lower`."""
-    floats = array.astype(np.float64)
+    found = floats(array)
     if array.dtype.kind == "f":
-        np.nan_to_num(floats, copy=False, nan=lower, posinf=upper, neginf=lower)
-    return np.clip(floats, lower, upper, out=floats)
+        np.nan_to_num(found, copy=False, nan=lower, posinf=upper, neginf=lower)
+    return np.clip(found, lower, upper, out=found)
 
 
 def fixed(

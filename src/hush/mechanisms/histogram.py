@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks, law
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
+from hush.mechanisms import data as records
 from hush.mechanisms.calibration import at_least
-from hush.mechanisms.data import column, records
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
@@ -92,17 +92,35 @@ class Histogram(Mechanism):
 
     def counts(self, data: Any) -> NDArray[np.int64]:
         """Return the exact counts: private, for tests and `run` only."""
-        if self.edges is not None:
-            numbers = column(data).astype(np.float64)
-            edges = np.array(self.edges)
-            place = np.searchsorted(edges, numbers, side="right") - 1
-            place[numbers == edges[-1]] = self.bins - 1
-            inside = (numbers >= edges[0]) & (numbers <= edges[-1])
-            return np.bincount(place[inside], minlength=self.bins).astype(np.int64)
-        index = {name: i for i, name in enumerate(self.categories or ())}
-        places = [_place(index, each) for each in records(data)]
-        kept = np.array([p for p in places if p >= 0], dtype=np.int64)
+        places = self._places(data) if self.edges is None else self._between(data)
+        kept = places[places >= 0]
         return np.bincount(kept, minlength=self.bins).astype(np.int64)
+
+    def _between(self, data: Any) -> NDArray[np.int64]:
+        """Return the bin of each record, -1 for none."""
+        numbers, edges = records.floats(records.column(data)), np.array(self.edges)
+        place = np.searchsorted(edges, numbers, side="right") - 1
+        place[numbers == edges[-1]] = self.bins - 1
+        inside = (numbers >= edges[0]) & (numbers <= edges[-1])
+        return np.where(inside, place, -1)
+
+    def _places(self, data: Any) -> NDArray[np.int64]:
+        """Return the place of each record's category, -1 for none.
+
+        Records of a list are looked up as they are: in one array NumPy would turn all
+        of them into the type of one.
+        """
+        index = {name: i for i, name in enumerate(self.categories or ())}
+
+        def place(record: Any) -> int:
+            with Withheld():  # what has no hash is no category
+                return index.get(record, -1)
+            return -1
+
+        given = records.records(data)
+        with Withheld():  # the same, faster, where all have one
+            return np.array([index.get(each, -1) for each in given], dtype=np.int64)
+        return np.array([place(each) for each in given], dtype=np.int64)
 
     def run(self, value: Any, *, source: Source = SECURE) -> NDArray[np.int64]:
         """Return noisy counts, one per bin, in the order of the bins."""
@@ -131,11 +149,3 @@ def _listed(name: str, given: Any) -> tuple[Any, ...]:
             f"{name} must be a list; got {checks.shown(given)}. It is public: write it "
             "down, as in edges=(0, 10, 20) or categories=('a', 'b')."
         ) from None
-
-
-def _place(index: dict[Any, int], record: Any) -> int:
-    """Return the bin of one record, -1 if it is in none."""
-    try:
-        return index.get(record, -1)
-    except Exception:  # it has no hash: what it says of that may depend on it
-        return -1

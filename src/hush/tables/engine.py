@@ -74,6 +74,6 @@ def guarded(work: Callable[[], Result], error: Callable[[], HushError]) -> Resul
         return work()
     except (HushError, KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # Polars' panics are no Exception
+    except BaseException:  # Polars' panics are no Exception: see `errors.Withheld`
         failed = error()
     raise failed

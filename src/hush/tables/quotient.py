@@ -57,7 +57,7 @@ def reach(top: Noise, bottom: Noise, level: float) -> Any:
     u = np.linspace(0.0, 1.0, _PLACES + 1)
     both = top.width, u * bottom.width
     if top.gaussian and bottom.gaussian:
-        found = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(*both)
+        found = -NormalDist().inv_cdf((1 - level) / 2) * np.hypot(*both)
     elif top.gaussian or bottom.gaussian:
         raise Unsupported("a quotient of Laplace and Gaussian noise is not known.")
     else:

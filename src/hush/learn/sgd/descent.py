@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import jax.numpy as jnp
 import numpy as np
@@ -50,6 +50,7 @@ class Descent(Mechanism):
     columns: int
     penalty: float = 0.0
     neighbors = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one row is one person
 
     def __post_init__(self) -> None:
         checks.real("penalty", self.penalty, at_least=0, at_most=1e9)

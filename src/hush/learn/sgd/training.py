@@ -48,6 +48,7 @@ class Training(Mechanism):
     """
 
     noise: ClassVar[str] = "std"
+    unit: ClassVar[str] = "row"  # one row is one person
     std: float
     clip: float
     batch: int

@@ -153,20 +153,18 @@ class Transaction(ABC):
         """Yield the rows of the history as they are stored."""
         yield from self.rows(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq")
 
-    def charged_unlike(self, fact: str, value: str, after: str) -> list[Entry]:
-        """Return the charges that state a `fact` other than `value`.
-
-        `after` is the fact that follows it in an entry's text, where names are sorted.
-        """
-        # A first sieve in the engine, so that few entries are parsed: of those that
-        # state the fact, the ones without this text. LIKE would read a wildcard in it.
+    def charged_unlike(self, fact: str, value: str) -> list[Entry]:
+        """Return the charges that state a `fact` other than `value`."""
+        # A first sieve in the engine, so that few entries are parsed: those that state
+        # the fact even without every place that states this value. Notes may state
+        # it too, so one such place says nothing. LIKE would read a wildcard in it.
         sql = (
             f"SELECT {_FIELDS} FROM hush_entry "
             "WHERE kind IN ('charge', 'reserve', 'hold') "
-            "AND body LIKE ? AND replace(body, ?, '') = body"
+            "AND replace(body, ?, '') LIKE ?"
         )
-        same = f'"{fact}":{canonical(value)},"{after}":'
-        found = map(_entry, self.rows(sql, f'%"{fact}":"_%', same))
+        same = f'"{fact}":{canonical(value)}'
+        found = map(_entry, self.rows(sql, same, f'%"{fact}":"_%'))
         stated = ((e, e.content["facts"].get(fact)) for e in found)
         return [e for e, other in stated if other and other != value]
 

@@ -68,7 +68,10 @@ class SQLite(Store):
                 f"SQLite {sqlite3.sqlite_version} is too old to keep a ledger; 3.37 "
                 "is needed. Use a newer Python, or a postgresql:// address."
             )
-        self.path = None if path is None else Path(path)
+        # Whole, since a program may change its folder: a forked child, or whoever
+        # connects again, would charge a file of the same name in the new one.
+        self.path = None if path is None else Path(path).absolute()
+        self._given = ":memory:" if path is None else str(path)
         self.durable = path is not None
         self._lock = threading.RLock()
         self._owner = os.getpid()
@@ -88,7 +91,7 @@ class SQLite(Store):
             raise
 
     def __repr__(self) -> str:
-        return f"SQLite({':memory:' if self.path is None else str(self.path)!r})"
+        return f"SQLite({self._given!r})"
 
     @staticmethod
     def _complete(transaction: Transaction) -> bool:

@@ -15,6 +15,7 @@ from hush.holdout import plans, scores
 from hush.holdout.answer import Answer
 from hush.holdout.conversation import (
     Counter,
+    asks,
     fits,
     needs_features,
     never_copied,
@@ -140,6 +141,7 @@ class Holdout:
         frame is a dict by the names of its columns. One on which the query fails has
         the lowest score: that it failed is not told.
         """
+        asks(self._people, query)
         return self._adaptive(lambda rows: self._people.asked(query, rows))
 
     def score(self, model: Any) -> Answer:
@@ -163,6 +165,8 @@ class Holdout:
     def ask_all(self, queries: Sequence[Callable[[Any], Any]]) -> list[Answer]:
         """Return answers to questions that were all written down before."""
         people = self._people
+        for query in queries:
+            asks(people, query)
         return self._together([partial(people.asked, query) for query in queries])
 
     def score_all(self, models: Sequence[Any]) -> list[Answer]:

@@ -268,9 +268,7 @@ class Bare(m.Mechanism):
 def test_a_mechanism_of_ones_own_is_told_what_it_lacks():
     with pytest.raises(InvalidArgument, match=r"@dataclass\(frozen=True\)"):
         repr(Bare(1.0))
-    unnamed = make_dataclass(
-        "Unnamed", ["std"], bases=(Bare,), frozen=True, repr=False
-    )
+    unnamed = make_dataclass("Unnamed", ["std"], bases=(Bare,), frozen=True, repr=False)
     with pytest.raises(InvalidArgument, match='noise = "std"'):
         unnamed.for_epsilon(1, delta=1e-6)
     named = make_dataclass(

@@ -221,7 +221,7 @@ def test_where_all_were_rejected_the_likely_cause_is_named():
     heard = RandomizedResponse(epsilon=2, size=4).collect(
         RandomizedResponse(epsilon=1, size=4).encode([1, 2]).messages()
     )
-    with pytest.raises(InvalidArgument, match="2 were rejected. Messages of other"):
+    with pytest.raises(InvalidArgument, match=r"2 were rejected\. Messages of other"):
         heard.randomizer.estimate(heard)
     nobody = RandomizedResponse(epsilon=2, size=4).encode([])
     with pytest.raises(InvalidArgument, match=r"0 were rejected\.$"):

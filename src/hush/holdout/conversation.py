@@ -79,8 +79,8 @@ def asks(people: People, query: Any) -> None:
         else:
             return
     raise InvalidArgument(
-        f"query must be a function of one argument, {record}; got {_kind(query)}. Write "
-        f"lambda record: {'record[1] == 1' if people.has_features else 'record > 0'}."
+        f"query must be a function of one argument, {record}; got {_kind(query)}. "
+        f"Write lambda record: record{'[1] == 1' if people.has_features else ' > 0'}."
     )
 
 

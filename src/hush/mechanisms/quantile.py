@@ -56,8 +56,9 @@ class Quantile(Mechanism):
 
     A point x has probability ∝ exp(-|at·n - #{z <= x}|/scale) on 2^40 equal cells of
     the bounds. Points between two values are alike: for ratings, whole years and other
-    values that many share use `CellQuantile`. Several are found by halving: the middle one first, then those on either
-    side among the records there: m of them cost ⌈log2(m+1)⌉ single ones.
+    values that many share use `CellQuantile`. Several are found by halving: the middle
+    one first, then those on either side among the records there: m of them cost
+    ⌈log2(m+1)⌉ single ones.
 
     Guarantee: range 2/scale for replace-one, 2·max(at, 1-at)/scale for add/remove: a
     median costs half. `curve(k)` is for k people. Scale 2/ε is N Algorithm 3.

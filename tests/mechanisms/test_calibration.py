@@ -277,6 +277,13 @@ def test_a_mechanism_of_ones_own_is_told_what_it_lacks():
     assert named.for_epsilon(1, delta=1e-6).std == pytest.approx(4.2247, rel=1e-4)
 
 
+def test_a_sparse_vector_that_is_used_up_says_what_another_costs():
+    talk = m.SparseVector(threshold=50, scale=0.01).start(source=Seeded(1))
+    assert talk.ask(10**6)
+    with pytest.raises(InvalidArgument, match="costs as much again"):
+        talk.ask(10**6)
+
+
 def test_an_error_prints_what_it_means():
     assert repr(m.Laplace(1.0).error) == "Error(within 3 at 95%, std 1.414)"
     gap = m.Exponential(scale=2.0).error.among(1000)

@@ -72,6 +72,18 @@ def test_a_model_that_may_fail_on_rows_alone_is_asked():
         assert 1.0 in holdout.score(DecisionTreeClassifier().fit(ROWS, LABELS))
 
 
+def test_questions_may_come_from_a_generator():
+    # To check them and then to ask them goes through them twice.
+    guesses = [np.zeros(400, int), np.ones(400, int)]
+    right = (lambda rows: (rows[:, 0] > 0).astype(int) for _ in range(2))
+    for ask, listed in (
+        (Holdout.fixed(LABELS, queries=2).ask_all, (each for each in (float, bool))),
+        (Holdout.fixed(LABELS, queries=2).submit_all, iter(guesses)),
+        (Holdout.fixed((ROWS, LABELS), queries=2).score_all, right),
+    ):
+        assert len(ask(listed)) == 2
+
+
 def test_a_reusable_holdout_says_how_far_off_it_may_be():
     shown = repr(list(opened(ROWS))[1])
     assert "where training agrees" in shown

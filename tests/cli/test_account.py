@@ -114,3 +114,18 @@ def test_bad_input_is_refused(shop, arguments, words):
     done = shop.run("account", *arguments)
     assert done.exit_code == 1, done.output
     assert words in done.stderr
+
+
+def test_a_rate_may_be_a_batch_of_the_records(shop):
+    run = ("account", "--sigma", 1.1, "--steps", 14062, "-d", 1e-5)
+    said = shop.json(*run, "--rate", "256/60000")
+    assert said == shop.json(*run, "--rate", 256 / 60000)
+    assert said["epsilon"]["upper"] == pytest.approx(2.381597, abs=1e-6)
+    for wrong in ("256/0", "much"):
+        refused = shop.run(*run, "--rate", wrong)
+        assert refused.exit_code == 2
+        assert "256/60000" in refused.stderr
+
+
+def test_a_small_delta_is_shown_without_its_zeros(shop):
+    assert "2.92428e-6" in shop.run("account", "--gaussian", 4, "-e", 1).stdout

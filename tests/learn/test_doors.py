@@ -253,7 +253,7 @@ def test_a_model_of_many_columns_prints_few_of_its_bounds():
     model = LogisticRegression(2.0, bounds=([0] * 30, [1] * 30), **TWO)
     said = "bounds=([0, 0, 0, 0, ...], [1, 1, 1, 1, ...]), classes=(0, 1), epsilon=2.0"
     assert repr(model) == f"LogisticRegression({said})"
-    assert repr(PCA()) == "PCA()"
+    assert repr(PCA()) == "PCA(epsilon=1.0)"  # what it costs is always said
 
 
 def test_an_estimate_prints_one_line_for_each_coefficient():

@@ -206,3 +206,28 @@ def test_memory_is_that_of_the_reports_and_of_some_blocks(oracle):
     # Without blocks the bits of a million people would be a gigabyte; here 60 MB.
     assert counting < 12 << 20
     assert encoding < 12 << 20
+
+
+def test_one_message_is_no_list_of_messages():
+    oracle = RandomizedResponse(epsilon=1, size=4)
+    reports = oracle.encode([0, 1, 1, 3])
+    for wrong in (reports.to_bytes(), bytearray(reports.to_bytes()), reports, "hu"):
+        with pytest.raises(InvalidArgument, match=r"Write \[message\] for one"):
+            oracle.collect(wrong)
+    assert len(oracle.collect([reports.to_bytes()])) == 4
+
+
+def test_where_all_were_rejected_the_likely_cause_is_named():
+    heard = RandomizedResponse(epsilon=2, size=4).collect(
+        RandomizedResponse(epsilon=1, size=4).encode([1, 2]).messages()
+    )
+    with pytest.raises(InvalidArgument, match=r"2 were rejected\. Messages of other"):
+        heard.randomizer.estimate(heard)
+    nobody = RandomizedResponse(epsilon=2, size=4).encode([])
+    with pytest.raises(InvalidArgument, match=r"0 were rejected\.$"):
+        nobody.randomizer.estimate(nobody)
+
+
+def test_a_column_of_floats_is_told_what_to_do():
+    with pytest.raises(InvalidArgument, match=r"values\.astype\(int\)"):
+        RandomizedResponse(epsilon=1, size=4).encode([0.0, 1.0])

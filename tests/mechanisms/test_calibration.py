@@ -269,12 +269,19 @@ def test_a_mechanism_of_ones_own_is_told_what_it_lacks():
     with pytest.raises(InvalidArgument, match=r"@dataclass\(frozen=True\)"):
         repr(Bare(1.0))
     unnamed = make_dataclass("Unnamed", ["std"], bases=(Bare,), frozen=True, repr=False)
-    with pytest.raises(InvalidArgument, match="noise = 'std'"):
+    with pytest.raises(InvalidArgument, match='noise = "std"'):
         unnamed.for_epsilon(1, delta=1e-6)
     named = make_dataclass(
         "Named", ["std"], bases=(Bare,), frozen=True, namespace={"noise": "std"}
     )
     assert named.for_epsilon(1, delta=1e-6).std == pytest.approx(4.2247, rel=1e-4)
+
+
+def test_a_sparse_vector_that_is_used_up_says_what_another_costs():
+    talk = m.SparseVector(threshold=50, scale=0.01).start(source=Seeded(1))
+    assert talk.ask(10**6)
+    with pytest.raises(InvalidArgument, match="costs as much again"):
+        talk.ask(10**6)
 
 
 def test_an_error_prints_what_it_means():

@@ -56,6 +56,21 @@ def test_a_list_of_curves_is_unpacked():
         compose([GDP(1.0), GDP(2.0)])
 
 
+def test_two_numbers_are_named():
+    with pytest.raises(InvalidArgument, match=r"Write Approx\(epsilon, delta\)"):
+        calibrate(lambda std: GDP(1 / std), (1, 1e-6))
+
+
+def test_one_curve_is_no_list_of_curves():
+    for wrong in (
+        lambda: fits(ZCDP(1.0), GDP(0.5), GDP(0.5)),
+        lambda: clt(repeat(Pure(0.1), times=100)),
+        lambda: parallel(GDP(1.0), neighbors="add-remove"),
+    ):
+        with pytest.raises(InvalidArgument, match="must be a list of curves; got one"):
+            wrong()
+
+
 def test_a_refusal_shows_no_value_of_a_stranger():
     with pytest.raises(InvalidArgument) as refused:
         compose({"ann": 41})

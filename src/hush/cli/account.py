@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 
 DIGITS = 6  # of what is printed; --json has all of them
 _SIGMA = 8  # digits of a noise multiplier
+_SMALL = Decimal("0.0001")
 _ASSUMED = "Assumed: Poisson sampling, and neighbors by one person added or removed."
 
 
 def _above(value: float, digits: int = DIGITS) -> str:
     """Return an upper bound in some digits, rounded up."""
-    context = Context(prec=digits, rounding=ROUND_CEILING)
-    return f"{context.create_decimal(Decimal(value)).normalize():f}"
+    return _digits(value, Context(prec=digits, rounding=ROUND_CEILING))
 
 
 def _below(value: float) -> str:
     """Return a lower bound in six digits, rounded down."""
-    context = Context(prec=DIGITS, rounding=ROUND_FLOOR)
-    return f"{context.create_decimal(Decimal(value)).normalize():f}"
+    return _digits(value, Context(prec=DIGITS, rounding=ROUND_FLOOR))
+
+
+def _digits(value: float, context: Context) -> str:
+    number = context.create_decimal(Decimal(value)).normalize()
+    # A δ of 2.9e-6 is hard to read off its zeros.
+    return f"{number:e}" if 0 < number < _SMALL else f"{number:f}"
 
 
 def _composed(
@@ -141,7 +146,7 @@ def account(
 
     Example: hush account --gaussian 4.0 --laplace 10 --times 10 --delta 1e-6
 
-    Example: hush account --sigma 1.1 --rate 0.004 --steps 14000 --delta 1e-5
+    Example: hush account --sigma 1.1 --rate 256/60000 --steps 14062 --delta 1e-5
 
     Example: hush account --calibrate --rate 0.004 --steps 14000 -e 2 -d 1e-5
     """

@@ -1,6 +1,7 @@
 """Curves named on the command line: one mechanism, or notion, per option."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, final
 
 import typer
@@ -41,9 +42,26 @@ Sigma = Annotated[
         rich_help_panel="DP-SGD",
     ),
 ]
+
+
+def _share(text: str) -> float:
+    """Return a share that is written as a number, or as a batch of the records."""
+    try:
+        return float(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(
+            f"{text!r} is no number. Write 0.004, or batch/records as in 256/60000."
+        ) from None
+
+
 Rate = Annotated[
     float | None,
-    typer.Option(help="Share of the records in a batch.", rich_help_panel="DP-SGD"),
+    typer.Option(
+        parser=_share,
+        metavar="FLOAT",
+        help="Share of the records in a batch: 0.004, or 256/60000.",
+        rich_help_panel="DP-SGD",
+    ),
 ]
 Steps = Annotated[
     int | None,

@@ -1,5 +1,6 @@
 """One conversation with private people: count the question, then compute, then draw."""
 
+import inspect
 import threading
 import warnings
 from collections.abc import Callable
@@ -64,10 +65,66 @@ def same_size(people: People, predictions: Any) -> None:
     people.admit(predictions)
 
 
+def asks(people: People, query: Any) -> None:
+    """Refuse what is no function of one record before a question is used."""
+    record = "the pair (row, label)" if people.has_features else "a record"
+    if callable(query):
+        try:
+            inspect.signature(query).bind(None)
+        except TypeError:
+            pass
+        except ValueError:  # a function of C may not say what it takes
+            return
+        else:
+            return
+    raise InvalidArgument(
+        f"query must be a function of one argument, {record}; got {_kind(query)}. "
+        f"Write lambda record: record{'[1] == 1' if people.has_features else ' > 0'}."
+    )
+
+
+def _kind(thing: Any) -> str:
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}"
+    return "another function" if callable(thing) else f"a {type(thing).__name__}"
+
+
+# What a model does wrong whatever rows it is given; it is an AttributeError, too, that
+# it was never fitted. Other failures may come from there being no rows.
+_WRONG = (NameError, AttributeError, ImportError, TypeError)
+
+
+def _predicts(people: People, model: Any) -> None:
+    """Refuse what cannot predict at all, as no rows show: no data are in them.
+
+    On people its failure could not be told, and would have the lowest score.
+    """
+    predict = getattr(model, "predict", model)
+    if isinstance(model, type) or not callable(predict):
+        raise InvalidArgument(
+            f"model must be a fitted model or a function of rows; got {_kind(model)}."
+        )
+    rows = people.none
+    if rows is None:
+        return
+    try:
+        with _QUIET, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            predict(rows)
+    except _WRONG as error:
+        raise InvalidArgument(
+            f"model cannot predict, even for no rows ({type(error).__name__}). Fit it "
+            "first; it is given rows as the holdout has them, without labels."
+        ) from error
+    except Exception:  # perhaps because there are no rows: no reason to stop
+        return
+
+
 def fits(people: People, model: Any) -> None:
     """Refuse a model of other columns before a question is used."""
     needs_features(people)
     people.admit()
+    _predicts(people, model)
     wanted, given = getattr(model, "n_features_in_", None), people.columns
     if isinstance(wanted, int) and given is not None and wanted != given:
         raise InvalidArgument(

@@ -15,6 +15,7 @@ from hush.holdout import plans, scores
 from hush.holdout.answer import Answer
 from hush.holdout.conversation import (
     Counter,
+    asks,
     fits,
     needs_features,
     never_copied,
@@ -141,6 +142,7 @@ class Holdout:
         frame is a dict by the names of its columns. One on which the query fails has
         the lowest score: that it failed is not told.
         """
+        asks(self._people, query)
         return self._adaptive(lambda rows: self._people.asked(query, rows))
 
     def score(self, model: Any) -> Answer:
@@ -163,22 +165,24 @@ class Holdout:
 
     def ask_all(self, queries: Sequence[Callable[[Any], Any]]) -> list[Answer]:
         """Return answers to questions that were all written down before."""
-        people = self._people
-        return self._together([partial(people.asked, query) for query in queries])
+        people, listed = self._people, list(queries)
+        for query in listed:
+            asks(people, query)
+        return self._together([partial(people.asked, query) for query in listed])
 
     def score_all(self, models: Sequence[Any]) -> list[Answer]:
         """Return scores of models that were all trained before."""
-        people = self._people
-        for model in models:
+        people, listed = self._people, list(models)
+        for model in listed:
             fits(people, model)
-        return self._together([partial(people.scored, model) for model in models])
+        return self._together([partial(people.scored, model) for model in listed])
 
     def submit_all(self, predictions: Sequence[Any]) -> list[Answer]:
         """Return scores of predictions that were all made before."""
-        for each in predictions:
-            same_size(self._people, each)
-        people = self._people
-        return self._together([partial(people.graded, each) for each in predictions])
+        people, listed = self._people, list(predictions)
+        for each in listed:
+            same_size(people, each)
+        return self._together([partial(people.graded, each) for each in listed])
 
     def scorer(self, candidates: Iterable[Any] | None = None) -> Scorer:
         """Return a scikit-learn scorer that asks this holdout, not its own rows.

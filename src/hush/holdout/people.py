@@ -214,6 +214,13 @@ class People:
         return self._features is not None
 
     @property
+    def none(self) -> Any:
+        """No rows of the features, with their columns and types; None of a list."""
+        rows = np.arange(0)
+        known = any(hasattr(self._features, name) for name in ("iloc", "shape"))
+        return _take(self._features, rows) if known else None
+
+    @property
     def columns(self) -> int | None:
         """How many columns the features have, if their shape says so."""
         shape: tuple[int, ...] = getattr(self._features, "shape", ())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hush.errors import BudgetExceeded
 from hush.holdout import scores
 from hush.holdout.answer import Answer
-from hush.holdout.conversation import Counter, fits, never_copied, total
+from hush.holdout.conversation import Counter, asks, fits, never_copied, total
 from hush.holdout.holdout import width_of
 from hush.holdout.people import Grade, People, agree
 from hush.holdout.sparse import sparse
@@ -87,6 +87,7 @@ class ReusableHoldout:
 
     def ask(self, query: Callable[[Any], Any]) -> Answer:
         """Return the population mean of `query(record)`."""
+        asks(self._people, query)
         return self._answer(lambda people, rows: people.asked(query, rows))
 
     def score(self, model: Any) -> Answer:
@@ -137,5 +138,7 @@ class ReusableHoldout:
     def __repr__(self) -> str:
         return (
             f"ReusableHoldout({self._people.size} records, {self.left} questions and "
-            f"{self.hits_left} of {self.plan.hits} corrections left)"
+            f"{self.hits_left} of {self.plan.hits} corrections left, "
+            f"±{self.plan.agreed:.3g} where training agrees, ±{self.plan.radius:.3g} "
+            f"corrected{': vacuous, see .plan' if self.plan.vacuous else ''})"
         )

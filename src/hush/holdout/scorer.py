@@ -68,6 +68,10 @@ class Scorer:
         """Settings with the highest answer; its interval holds, as all others do."""
         return max(self.answers, key=lambda pair: pair[1].value)
 
+    def __repr__(self) -> str:
+        waiting = "" if self._waiting is None else f", {len(self._waiting)} to come"
+        return f"Scorer({len(self.answers)} answers{waiting})"
+
     def __copy__(self) -> Self:
         return self
 

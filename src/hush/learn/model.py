@@ -53,12 +53,12 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         return self._plan(size, columns)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
-        """Return what is not the default; of many numbers, the first few."""
+        """Return ε, and what is not the default; of many numbers, the first few."""
         default = inspect.signature(type(self).__init__).parameters
         shown = (
             f"{name}={_BRIEF.repr(value)}"
             for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(default[name].default)
+            if name == "epsilon" or repr(value) != repr(default[name].default)
         )
         return f"{type(self).__name__}({', '.join(shown)})"[:N_CHAR_MAX]
 

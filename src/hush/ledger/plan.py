@@ -140,7 +140,7 @@ def _whole(mechanism: Any) -> None:
             "of hush.mechanisms, with its noise, as in Laplace(scale=2.0)."
         )
     try:
-        _ = _ours(mechanism) or inspect.signature(methods[1]).bind(None, source=None)
+        _ = _ours(mechanism) or inspect.signature(mechanism.run).bind(None, source=None)
     except TypeError:
         raise InvalidArgument(
             f"{kind.__name__}.run must take a value and the source of its randomness: "

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import InvalidArgument
 from hush.estimate import Estimate
 from hush.local import reports as wire
 from hush.local.coins import Bytes, Integers
@@ -121,7 +120,7 @@ class HeavyHitters(Randomizer):
         given = wire.mine(self, reports)
         rows = given.rows[self.valid(given.rows)]
         if not len(rows):
-            raise InvalidArgument("reports must hold at least one valid report.")
+            raise wire.none_valid(given.rejected)
         kept, share = np.zeros(1, dtype=np.int64), np.ones(1)
         last, people = self.oracles[-1], 1
         for oracle, body, grown in self._levels(rows):

@@ -106,6 +106,12 @@ class Randomizer(ABC):
         """
         if most is not None:
             checks.whole("most", most, at_least=1)
+        # Byte by byte, one message would be as many that were rejected.
+        if isinstance(messages, (bytes, bytearray, memoryview, str, wire.Reports)):
+            raise InvalidArgument(
+                f"messages must be a list of them; got a {type(messages).__name__}. "
+                "Write [message] for one in bytes; Reports go to estimate as they are."
+            )
         return wire.joined(self, (wire.read(self, each, most) for each in messages))
 
     @cached_property
@@ -140,9 +146,11 @@ def categories(values: Any, size: int) -> NDArray[np.int64]:
         return np.empty(0, dtype=np.int64)
     inside = array.ndim == 1 and array.dtype.kind in "iub"
     if not inside or np.any(array < 0) or np.any(array >= size):
+        way = "Map categories to numbers first."
+        if array.dtype.kind == "f":  # a column of a frame that had gaps
+            way = "Leave out who has no answer, then values.astype(int)."
         raise InvalidArgument(
-            f"values must be a vector of whole numbers 0..{size - 1}. "
-            "Map categories to numbers first."
+            f"values must be a vector of whole numbers 0..{size - 1}. {way}"
         )
     return array.astype(np.int64)
 

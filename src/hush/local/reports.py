@@ -139,6 +139,18 @@ def mine(randomizer: "Randomizer", reports: Any) -> Reports:
     return reports
 
 
+def none_valid(rejected: int) -> InvalidArgument:
+    """Return the error for reports of which there are none."""
+    why = (
+        " Messages of other parameters are rejected by their header: write the same "
+        "class, epsilon and size on the devices and here."
+    )
+    return InvalidArgument(
+        f"reports must hold at least one valid report; {rejected} were rejected."
+        + (why if rejected else "")
+    )
+
+
 def integers_of(rows: Bytes) -> NDArray[np.uint64]:
     """Return rows of up to eight bytes as whole numbers, first byte lowest."""
     width = rows.shape[1]

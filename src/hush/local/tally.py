@@ -91,8 +91,5 @@ class Collector(Randomizer):
                 f"{tally.randomizer!r}."
             )
         if tally.people == 0:
-            raise InvalidArgument(
-                f"reports must hold at least one valid report; {tally.rejected} were "
-                "rejected."
-            )
+            raise wire.none_valid(tally.rejected)
         return tally

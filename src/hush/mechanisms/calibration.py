@@ -51,8 +51,8 @@ def named(kind: Any, public: dict[str, Any]) -> None:
     names = [each.name for each in known]
     if len(known) == len(fields(made)) and not hasattr(kind, kind.noise):
         raise InvalidArgument(
-            f"{kind.__name__} has no field {kind.noise!r}. Name the one that grows "
-            f"with its noise in the class, as in noise = {(*names, 'std')[0]!r}."
+            f"{kind.__name__} has no field {kind.noise!r}. Name in its class the one "
+            f'that grows with its noise, as in noise = "{(names or ["std"])[0]}".'
         )
     for each in public:
         if each not in names:

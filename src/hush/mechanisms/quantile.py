@@ -55,8 +55,10 @@ class Quantile(Mechanism):
     """Estimate one quantile, or several at once, of data in public `bounds`.
 
     A point x has probability ∝ exp(-|at·n - #{z <= x}|/scale) on 2^40 equal cells of
-    the bounds. Several are found by halving: the middle one first, then those on either
-    side among the records there: m of them cost ⌈log2(m+1)⌉ single ones.
+    the bounds. Points between two values are alike: for ratings, whole years and other
+    values that many share use `CellQuantile`. Several are found by halving: the middle
+    one first, then those on either side among the records there: m of them cost
+    ⌈log2(m+1)⌉ single ones.
 
     Guarantee: range 2/scale for replace-one, 2·max(at, 1-at)/scale for add/remove: a
     median costs half. `curve(k)` is for k people. Scale 2/ε is N Algorithm 3.
@@ -115,7 +117,8 @@ class Quantile(Mechanism):
     def error(self) -> Gap:
         """Worst-case law of the rank error |at·n - rank|, in records.
 
-        Measured over the 2^40 cells; data that crowd into few cells do better.
+        Measured over the 2^40 cells, from the best of them: where many records share a
+        value, the best rank itself may be far from at·n.
         """
         return Exponential(self.scale).error.among(1 << _BITS)
 

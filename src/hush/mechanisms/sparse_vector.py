@@ -117,8 +117,8 @@ class Conversation(OneAtATime):
         with self._lock:
             if self.over:
                 raise InvalidArgument(
-                    f"all hits={self._mechanism.hits} are used; start a new "
-                    "conversation."
+                    f"all hits={self._mechanism.hits} are used. A new conversation "
+                    "costs as much again; more hits are allowed for by hits=."
                 )
             above = bool(self._above(value))
             self._left -= above

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from hush.errors import InvalidArgument, NoBound
-from hush.privacy.curve import Curve, curved
+from hush.privacy.curve import Curve, curved, listed
 from hush.privacy.gdp import GDP
 from hush.privacy.rounding import numbers, scalar
 
@@ -76,7 +76,7 @@ def clt(curves: Sequence[Curve]) -> Limit:
 
     Reference: [DRS22] Theorem 3.4 (N13.T5, N13.T6).
     """
-    if not curves:
+    if not listed("curves", curves):
         raise InvalidArgument("curves must not be empty.")
     for each in curves:
         if not curved("each part", each).symmetric:

@@ -378,8 +378,17 @@ def curved(name: str, value: Any) -> Curve:
     if hasattr(value, "curve") and not isinstance(value, type):
         got, way = repr(value), f"Write {value!r}.curve(sensitivity)."
     elif isinstance(value, list | tuple):
-        way = "Unpack it with a star: (*curves)."
+        pair = len(value) == 2 and not any(isinstance(x, Curve) for x in value)
+        star = "Unpack it with a star: (*curves)."
+        way = "Write Approx(epsilon, delta)." if pair else star
     raise InvalidArgument(f"{name} must be a curve; got {got}. {way}")
 
 
-__all__ = ["BOTH", "Bracket", "Curve", "Direction", "Side", "curved"]
+def listed(name: str, value: Any) -> Any:
+    """Return several curves, or say that one is not a list of them."""
+    if isinstance(value, Curve):
+        raise InvalidArgument(f"{name} must be a list of curves; got one. Write [it].")
+    return value
+
+
+__all__ = ["BOTH", "Bracket", "Curve", "Direction", "Side", "curved", "listed"]

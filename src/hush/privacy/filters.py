@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from hush.errors import InvalidArgument, NoBound
 from hush.privacy.approx import Approx
-from hush.privacy.curve import Curve, curved
+from hush.privacy.curve import Curve, curved, listed
 from hush.privacy.gdp import GDP
 from hush.privacy.pure import Pure
 from hush.privacy.rdp import RDP, OrderTable
@@ -76,7 +76,8 @@ def fits(budget: Curve, spent: Sequence[Curve], charge: Curve) -> bool:
     Reference: [RRUV16] sums; [FZ21], [WRRW23] zCDP and Rényi; [ST22], [KTH23] GDP.
     """
     ends = limit(curved("budget", budget))
-    costs = [cost(curved("charge", each), budget) for each in (*spent, charge)]
+    charges = (*listed("spent", spent), charge)
+    costs = [cost(curved("charge", each), budget) for each in charges]
     totals = [sum(column, Fraction()) for column in zip(*costs, strict=True)]
     return all(total <= end for total, end in zip(totals, ends, strict=True))
 

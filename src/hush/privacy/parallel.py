@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hush.errors import NoBound
 from hush.privacy.between import worst
-from hush.privacy.curve import Curve, curved
+from hush.privacy.curve import Curve, curved, listed
 from hush.units import Neighbors
 
 
@@ -22,7 +22,7 @@ def parallel(curves: Sequence[Curve], *, neighbors: str | Neighbors) -> Curve:
 
     Reference: N4.3; [DRS22] hull of the minimum.
     """
-    for each in curves:
+    for each in listed("curves", curves):
         curved("each part", each)
     if Neighbors.of(neighbors) is Neighbors.REPLACE_ONE:
         raise NoBound(

@@ -220,7 +220,7 @@ def test_an_unknown_account_is_not_advised_to_begin_a_second_budget(url):
             ledger.on(dataset="visit").charge(Pure(epsilon=0.1))
         assert "which has dataset 'visits'. Name one of these" in str(refused.value)
         assert "budget of its own" in str(refused.value)
-        with pytest.raises(LedgerError, match="which has analyst 'ana'.*analyst='bo'"):
+        with pytest.raises(LedgerError, match=r"which has analyst 'ana'.*analyst='bo'"):
             ledger.on(analyst="bo").charge(Pure(epsilon=0.1))
 
 

@@ -180,9 +180,7 @@ class Ledger:
 
     def accounts(self) -> Remaining:
         """Return what is left in every account: of all data sets, people, analysts."""
-        return Remaining(
-            tuple(map(Left.of, self._store.read(lambda t: t.balances())))
-        )
+        return Remaining(tuple(map(Left.of, self._store.read(lambda t: t.balances()))))
 
     # -- charges and releases ---------------------------------------------------------
 

@@ -363,19 +363,6 @@ def test_a_ledger_that_is_not_there_is_not_begun_without_a_budget(tmp_path):
         hush.open(TRIPS, unit="who", ledger=url, name="other")
 
 
-def test_next_month_is_not_advised_to_begin_a_budget_of_its_own(tmp_path):
-    url, budget = f"sqlite:///{tmp_path}/b.db", hush.Budget(epsilon=1)
-    hush.open(TRIPS, unit="who", ledger=url, budget=budget, name="may").ledger.close()
-    with pytest.raises(InvalidArgument) as refused:
-        hush.open(TRIPS, unit="who", ledger=url, name="june")
-    text = str(refused.value)
-    assert "it has 'may'. If these are the same people" in text
-    assert text.index("name='may'") < text.index("budget=")
-    both = hush.open(TRIPS, unit="who", ledger=url, name="may")
-    assert both.budget.epsilon == 1
-    both.ledger.close()
-
-
 def test_the_ledger_of_a_data_set_knows_whose_budget_is_raised():
     data = opened()
     data.ledger.raise_budget(hush.Budget(epsilon=3))

@@ -26,6 +26,7 @@ def survey():
         ({"bounds": (0, 100)}, "bounds must name each column, as in bounds={'age'"),
         ({"keys": ["f", "m"]}, "keys must name each column, as in keys={'sex'"),
         ({"keys": "privat"}, "keys must name each column"),
+        ({"keys": np.array(["f", "m"])}, "keys must name each column"),
         ({"tables": "zones.csv"}, "tables must name each column"),
     ],
 )

@@ -139,7 +139,9 @@ def statement(
 
 def _named(what: str, given: Any, example: str, *words: str) -> None:
     """Refuse what does not say which column it is of; a statement may have several."""
-    if given is None or isinstance(given, Mapping) or given in words:
+    if given is None or isinstance(given, Mapping):
+        return
+    if isinstance(given, str) and given in words:
         return
     raise InvalidArgument(
         f"{what} must name each column, as in {what}={example}; got a "

@@ -9,7 +9,6 @@ Table -> release -> inference: only the first step ever sees a person.
 Run it: python examples/salaries.py
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,13 +16,11 @@ import numpy as np
 
 import hush
 from hush.estimate import Estimate
-from hush.inference import difference_interval, difference_test, mean_from_totals
-from hush.mechanisms import Laplace
+from hush.inference import difference_interval, difference_test
 from hush.noise import SECURE, Seeded, Source
 from hush.tables import Answer, Dataset
 
 BOUNDS = (20_000, 120_000)  # public: chosen before looking, never from the data
-MIDDLE, HALF = sum(BOUNDS) / 2, (BOUNDS[1] - BOUNDS[0]) / 2
 DEPARTMENTS = ["care", "kitchen", "office"]
 GENDERS = ["woman", "man"]
 
@@ -63,39 +60,17 @@ def by_department(data: Dataset, source: Source = SECURE) -> Answer:
 
 
 def by_gender(data: Dataset, source: Source = SECURE) -> Answer:
-    """Release what a test needs: a count, a centered total and a spread."""
-    data = data.select(centered=f"(salary - {MIDDLE}) / {HALF}")
+    """Release what a test needs: means, and how far salaries spread around them."""
     query = data.group_by("gender", keys=GENDERS).agg(
-        people=hush.count(),
-        total=hush.sum("centered", bounds=(-1, 1)),
+        mean=hush.mean("salary", bounds=BOUNDS),
         spread=hush.std("salary", bounds=BOUNDS),
     )
     return query.release(epsilon=1, source=source)
 
 
-def noise_of(answer: Answer, name: str) -> Laplace:
-    """Return the noise of a count or a total, from its own error bar.
-
-    Without a δ it is Laplace noise, 95 % of which lies within scale·ln 20.
-    """
-    low, high = answer.interval(0.95)[name]
-    return Laplace(scale=float(high[0] - low[0]) / (2 * math.log(20)))
-
-
-def estimates(answer: Answer) -> list[Estimate]:
+def estimates(answer: Answer) -> tuple[Estimate, ...]:
     """Return the mean salary of each gender, noise and sampling included."""
-    found = answer.values
-    return [
-        mean_from_totals(
-            found["total"][i],
-            found["people"][i],
-            mechanism=noise_of(answer, "total"),
-            count_mechanism=noise_of(answer, "people"),
-            bounds=BOUNDS,
-            variance=float(found["spread"][i]) ** 2,
-        )
-        for i in range(len(GENDERS))
-    ]
+    return answer.estimates("mean", variance=answer["spread"] ** 2)
 
 
 def main() -> None:

@@ -130,3 +130,33 @@ def test_json_lines_are_asked_once_their_columns_are_declared(shop):
     )
     row = shop.json("query", "SELECT AVG(fare) AS fare FROM t", "-e", 1)["rows"][0]
     assert 0 <= row["fare"] <= 10
+
+
+def test_columns_that_are_left_out_are_not_offered(shop):
+    (shop.folder / "odd.csv").write_text("who,_weight,day\na,1,2026-01-05\n")
+    done = shop.run("init", "odd.csv", "--unit", "_weight", "-o", "odd.toml")
+    assert done.exit_code == 1
+    assert "start with an underscore are left out" in done.stderr
+    shop.json("init", "odd.csv", "--unit", "who", "-o", "odd.toml")
+    text = (shop.folder / "odd.toml").read_text()
+    assert "_weight" not in text
+    assert '[columns."day"]' in text
+
+
+def test_a_file_without_types_is_told_how_values_are_spelled(shop, monkeypatch):
+    rows = "".join(f"p{i},24.12.2026,yes\n" for i in range(400))
+    (shop.folder / "odd.csv").write_text(f"who,day,paid\n{rows}")
+    shop.json("init", "odd.csv", "--unit", "who", "-o", "odd.toml")
+    path = shop.folder / "odd.toml"
+    assert "a boolean true or false; all else is NULL" in path.read_text()
+    declared = path.read_text().replace('type = "text"', 'type = "boolean"')
+    path.write_text(declared.replace("rows = 10", "rows = 1"))
+    check = "SELECT AVG(paid IS NULL) AS paid FROM odd", "-e", 0.8, "-c", "odd.toml"
+    (row,) = shop.json("query", *check)["rows"]
+    assert row["paid"] > 0.5  # all of them; less with a chance below 1e-20
+    monkeypatch.setattr("hush.tables.shown.Shown.says_nothing", lambda *_: True)
+    asked = "SELECT AVG(paid) AS paid FROM odd", "-e", 0.1, "-c", "odd.toml"
+    assert "AVG(x IS NULL) says" in shop.run("query", *asked).stderr
+    typed = "SELECT AVG(fare) AS fare FROM trips", "-e", 0.1
+    assert "An interval as wide" in shop.run("query", *typed).stderr
+    assert "AVG(x IS NULL)" not in shop.run("query", *typed).stderr

@@ -1,8 +1,9 @@
 """`hush budget`: what was spent, on what, and what is left."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, final
 
 import typer
 
@@ -10,7 +11,7 @@ from hush.cli import charges, config, layout, ledgers
 from hush.cli.asking import FOUND, Where
 from hush.cli.session import Debug, Json, Quiet, Session, session
 from hush.errors import InvalidArgument
-from hush.ledger import Admin, Ledger
+from hush.ledger import Admin, Budget, Ledger
 
 PASSWORD = "HUSH_ADMIN_PASSWORD"
 OTHERS = (
@@ -46,24 +47,65 @@ def _admin(path: Path | None) -> Admin | None:
     return Admin.from_pem(path.stem, pem, password.encode() if password else None)
 
 
-def _administer(
-    about: config.Config, opening: bool, raising: bool, admin: Admin | None
-) -> Ledger:
-    if opening and raising:
-        raise InvalidArgument("give --open or --raise, not both.")
-    if opening:
-        ledgers.present(about.ledger)
-        return Ledger.open(
-            about.ledger, budget=about.budget, dataset=about.name, admin=admin
-        )
-    ledger = ledgers.existing(about.ledger, dataset=about.name, admin=admin)
-    if raising:
+@final
+@dataclass(frozen=True)
+class _Change:
+    """What is changed before the accounts are shown, and for whom."""
+
+    opening: bool
+    raising: bool
+    analyst: str | None
+    share: Budget | None
+
+    @classmethod
+    def of(
+        cls,
+        opening: bool,
+        raising: bool,
+        analyst: str | None,
+        epsilon: float | None,
+        delta: float,
+    ) -> "_Change":
+        """Read the options, or say which do not go together."""
+        if opening and raising:
+            raise InvalidArgument("give --open or --raise, not both.")
+        if analyst is None and (epsilon is not None or delta):
+            raise InvalidArgument(
+                "-e and -d are the share of an analyst: name one with --grant. The "
+                "budget of the data set stands in hush.toml."
+            )
+        if analyst is not None and epsilon is None:
+            raise InvalidArgument(
+                f"--grant {analyst} needs a share: add -e EPSILON, and -d DELTA for "
+                "queries that spend one."
+            )
+        share = None if epsilon is None else Budget(epsilon=epsilon, delta=delta)
+        return cls(opening, raising, analyst, share)
+
+    def made(self, about: config.Config, admin: Admin | None) -> Ledger:
+        """Return the ledger after the change."""
+        if self.opening:
+            ledgers.present(about.ledger)
+            ledger = Ledger.open(
+                about.ledger, budget=about.budget, dataset=about.name, admin=admin
+            )
+        else:
+            ledger = ledgers.existing(about.ledger, dataset=about.name, admin=admin)
         try:
-            ledger.raise_budget(about.budget, dataset=about.name)
+            self._change(ledger, about)
         except BaseException:
             ledger.close()
             raise
-    return ledger
+        return ledger
+
+    def _change(self, ledger: Ledger, about: config.Config) -> None:
+        if self.share is None:
+            if self.raising:
+                ledger.raise_budget(about.budget, dataset=about.name)
+        elif self.raising:
+            ledger.raise_budget(self.share, analyst=self.analyst)
+        else:
+            ledgers.granted(ledger, str(self.analyst), self.share)
 
 
 def budget(
@@ -74,9 +116,21 @@ def budget(
     raising: Annotated[
         bool, typer.Option("--raise", help="First enlarge it to what hush.toml says.")
     ] = False,
+    grant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ANALYST", help="First give an analyst an account of -e and -d."
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", help="ε of --grant.")
+    ] = None,
+    delta: Annotated[float, typer.Option("--delta", "-d", help="δ of --grant.")] = 0.0,
     admin: Annotated[
         Path | None,
-        typer.Option(help=f"Key that signs --open or --raise ({PASSWORD} opens it)."),
+        typer.Option(
+            help=f"Key that signs --open, --raise or --grant ({PASSWORD} opens it)."
+        ),
     ] = None,
     last: Annotated[int, typer.Option(min=1, help="Charges to show.")] = 20,
     as_json: Json = False,
@@ -85,12 +139,18 @@ def budget(
 ) -> None:
     """Show what was spent on what, and what is left.
 
+    Analysts who have an account, opened by --grant, ask with `hush query --analyst`:
+    what they spend is taken from their account and from the data set's.
+
     Example: hush budget --last 5
+
+    Example: hush budget --grant ana -e 0.3
     """
     with session("budget", as_json, quiet, debug) as out:
         about = config.read(where)
-        with _administer(about, opening, raising, _admin(admin)) as ledger:
-            remaining, history = ledger.remaining(), ledger.history()
+        change = _Change.of(opening, raising, grant, epsilon, delta)
+        with change.made(about, _admin(admin)) as ledger:
+            remaining, history = ledgers.everybody(ledger), ledger.history()
         rows = charges.listed(history, f"dataset:{about.name}")
         if rows:
             _show(out, rows[-last:])

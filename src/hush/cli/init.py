@@ -44,6 +44,11 @@ url = "sqlite:///{stem}.budget.db"
 # keys = "private" and a -d. `hush synth` needs bounds or keys of a column, and also
 # reads bins = 10, whole = true (whole numbers) and missing = true (NULL may occur).
 """
+_SPELLED = """\
+# The file has no types, so they are declared here. A number is written 1234.5, a date
+# 2026-01-31, a boolean true or false; all else is NULL, without a word. What share of a
+# column was not understood, "SELECT AVG(x IS NULL) AS x FROM {name}" says.
+"""
 _NUMBER = "# bounds = [0, 100]  # <-- for SUM, AVG and quantiles\n"
 _UNTYPED = (
     'type = "text"  # <-- or "number", and below it bounds = [0, 100]; "date"; '
@@ -89,7 +94,8 @@ def _stem(source: str) -> str:
 
 def written(source: str, unit: str, budget: Budget, place: Path) -> str:
     """Return the text of a hush.toml for a source."""
-    columns = schema.columns(source)
+    every = schema.columns(source).items()
+    columns = {n: t for n, t in every if not n.startswith("_")}  # these are left out
     if unit and unit != "row" and unit not in columns:
         from hush.tables.typed import meant
 
@@ -114,6 +120,7 @@ def written(source: str, unit: str, budget: Budget, place: Path) -> str:
     )
     untyped = schema.untyped(source)
     named = ((n, t) for n, t in columns.items() if n != unit)
+    head += _SPELLED.format(name=name) if untyped else ""
     return head + "".join(_column(n, t, untyped=untyped) for n, t in named)
 
 

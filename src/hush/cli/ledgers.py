@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidArgument, LedgerError
-from hush.ledger import Ledger, Remaining
+from hush.ledger import Budget, Ledger, Remaining
 
 if TYPE_CHECKING:
     from hush.cli.config import Config
@@ -68,11 +68,14 @@ def names(ledger: Ledger) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def paying(config: "Config") -> Ledger:
-    """Open the ledger of a data set; begin it if its file is not there yet."""
-    if not present(config.ledger):
+def paying(config: "Config", analyst: str | None = None) -> Ledger:
+    """Open the ledger of a data set, for an analyst who has an account in it.
+
+    It is begun if its file is not there yet; nobody has an account in it then.
+    """
+    if analyst is None and not present(config.ledger):
         return Ledger.open(config.ledger, budget=config.budget, dataset=config.name)
-    ledger = Ledger.open(config.ledger, dataset=config.name)
+    ledger = existing(config.ledger, dataset=config.name, analyst=analyst)
     try:
         if f"dataset:{config.name}" not in names(ledger):
             others = ", ".join(each.partition(":")[2] for each in names(ledger))
@@ -82,6 +85,7 @@ def paying(config: "Config") -> Ledger:
                 "data set to it with `hush budget --open`."
             )
         _agree(ledger, config)
+        ledger.remaining()  # refuses an analyst without an account
     except BaseException:
         ledger.close()
         raise
@@ -92,11 +96,34 @@ def _agree(ledger: Ledger, config: "Config") -> None:
     try:
         ledger.grant(config.budget, dataset=config.name)
     except InvalidArgument:
-        limit = str(ledger.remaining()).partition(" left of ")[2].splitlines()[0]
+        own = ledger.accounts()[f"dataset:{config.name}"]
+        limit = str(own).partition(" left of ")[2]
         raise InvalidArgument(
             f"{config.path.name} says {config.budget!r}, the ledger {limit}. Write "
             "what the ledger has, or enlarge that with `hush budget --raise`."
         ) from None
+
+
+def granted(ledger: Ledger, analyst: str, share: Budget) -> None:
+    """Open an analyst's account, or find that it has this share already."""
+    try:
+        ledger.grant(share, analyst=analyst)
+    except InvalidArgument:
+        known = [each.account for each in ledger.accounts().accounts]
+        if f"analyst:{analyst}" not in known:
+            raise
+        has = ledger.accounts()[f"analyst:{analyst}"]
+        raise InvalidArgument(
+            f"{has}; got {share!r}. A share can be enlarged, with `hush budget --raise "
+            f"--grant {analyst} -e ...`, and never made smaller."
+        ) from None
+
+
+def everybody(ledger: Ledger) -> Remaining:
+    """Return what is left to the data set and its people, and then to each analyst."""
+    all_ = ledger.accounts().accounts
+    analysts = (each for each in all_ if each.account.startswith("analyst:"))
+    return Remaining((*ledger.remaining().accounts, *analysts))
 
 
 def left(remaining: Remaining) -> list[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """`hush query`: a private table with error bars, charged to a ledger on disk."""
 
 import math
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, final
 
 import typer
 
 from hush import checks
-from hush.cli import config, ledgers, released, remarks, stored
+from hush.cli import config, ledgers, released, remarks, schema, stored
 from hush.cli.asking import FOUND, Delta, Epsilon, Level, Sql, Where, planned
 from hush.cli.session import Debug, Json, Quiet, plain, session
 from hush.errors import InvalidArgument
@@ -15,23 +16,28 @@ from hush.ledger import Remaining
 _Found = tuple[Any, Remaining, float]  # the answer, what is left, entries before it
 
 
-def _now(
-    about: config.Config, text: str, epsilon: float, delta: float, key: str | None
-) -> _Found:
-    with ledgers.paying(about) as ledger:
-        before = len(ledger.history())
-        data = about.opened(ledger)
-        answer = data.sql(text, epsilon, delta, key=key, **about.known)
-        return answer, ledger.remaining(), before
+@final
+@dataclass(frozen=True)
+class _Asked:
+    """A statement, who asks it, and under which key."""
 
+    text: str
+    key: str | None
+    analyst: str | None
 
-def _again(
-    about: config.Config, text: str, _epsilon: float, _delta: float, key: str | None
-) -> _Found:
-    if key is None:
-        raise InvalidArgument("--stored shows the answer of a --key: name it.")
-    with ledgers.existing(about.ledger, dataset=about.name) as ledger:
-        return stored.answer(about, ledger, text, key), ledger.remaining(), math.inf
+    def now(self, about: config.Config, epsilon: float, delta: float) -> _Found:
+        with ledgers.paying(about, self.analyst) as ledger:
+            before = len(ledger.history())
+            data = about.opened(ledger)
+            answer = data.sql(self.text, epsilon, delta, key=self.key, **about.known)
+            return answer, ledger.remaining(), before
+
+    def again(self, about: config.Config) -> _Found:
+        if self.key is None:
+            raise InvalidArgument("--stored shows the answer of a --key: name it.")
+        with ledgers.existing(about.ledger, dataset=about.name) as ledger:
+            answer = stored.answer(about, ledger, self.text, self.key)
+            return answer, ledger.remaining(), math.inf
 
 
 def query(
@@ -48,6 +54,10 @@ def query(
             "--stored", help="Show the answer of --key; the data is not read."
         ),
     ] = False,
+    analyst: Annotated[
+        str | None,
+        typer.Option(help="Who asks: pays from that account as well."),
+    ] = None,
     level: Level = 0.95,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print CSV with all digits.")
@@ -71,9 +81,11 @@ def query(
             raise InvalidArgument("give --csv or --json, not both.")
         about = config.read(where)
         planned(about, text, epsilon, delta)  # refused before anything is opened
+        asked = _Asked(text, key, analyst)
         with out.working("asking the data …"):
-            ask = _again if again else _now
-            answer, remaining, before = ask(about, text, epsilon, delta, key)
+            answer, remaining, before = (
+                asked.again(about) if again else asked.now(about, epsilon, delta)
+            )
         found = answer.to_dict(level)
         columns = {n: plain(v) for n, v in found.items()}
         receipt = answer.receipt
@@ -86,7 +98,9 @@ def query(
             *remarks.protection(about, answer, epsilon),
             f"Intervals hold at {level:.0%} each. They cover the noise, not what "
             "bounds and rows cut off.",
-            *remarks.empty(answer.says_nothing(found)),
+            *remarks.empty(
+                answer.says_nothing(found), untyped=schema.untyped(about.source)
+            ),
             remarks.paid(receipt, before),
             f"Left: {remaining}",
         )

@@ -70,8 +70,10 @@ def weak(epsilon: float | None) -> list[str]:
     return [f"At epsilon {epsilon:g} one person hardly has any protection."]
 
 
-def empty(found: Any) -> list[str]:
+def empty(found: Any, *, untyped: bool = False) -> list[str]:
     """Return what is to be said of a plan or answer with an interval that is no news.
+
+    Of a file without types, values may be missing because they were not understood.
 
     Example:
         >>> empty(True)[0][:34]
@@ -81,10 +83,16 @@ def empty(found: Any) -> list[str]:
     """
     if not found:
         return []
-    return [
+    said = [
         "An interval as wide as its bounds says nothing: take more epsilon, or coarser "
         "groups."
     ]
+    if untyped:
+        said.append(
+            "Or the file spells its values in another way than the types of hush.toml: "
+            "AVG(x IS NULL) says what share of a column was not understood."
+        )
+    return said
 
 
 def paid(receipt: Any, before: float) -> str:

@@ -23,6 +23,14 @@ _TABLE: tuple[tuple[str, str], ...] = (
         r"one in hush\.toml, `hush budget --raise`",
         "write the larger one under [budget] in hush.toml, then `hush budget --raise`",
     ),
+    (
+        r"ledger\.raise_budget\(hush\.Budget\(.*?\), analyst=(['\"])(.*?)\1\)",
+        r"`hush budget --raise --grant \2 -e ...`",
+    ),
+    (
+        r"ledger\.grant\(hush\.Budget\(epsilon=\.\.\.\), analyst=(['\"])(.*?)\1\)",
+        r"`hush budget --grant \2 -e ...`",
+    ),
     (r"Use more noise, that is a smaller \w+(?=, or enlarge)", "Give a smaller -e"),
     (r"use less of it, or a mechanism that needs none", "give a smaller -d, or none"),
     (r"plan for groups of more rows by cell=", "plan for larger groups with --cell"),

@@ -82,6 +82,12 @@ class Aggregate(ABC):
         """Return ends that also cover sampling, or None where there are none."""
         return None
 
+    def estimates(
+        self, limit: Limit, released: Released, variance: Any = None
+    ) -> list[Any] | None:
+        """Return each group's number of a population, or None where there is none."""
+        return None
+
 
 @final
 @dataclass(frozen=True)
@@ -99,7 +105,13 @@ class Count(Aggregate):
 
     def population(self, limit: Limit, released: Released, level: float) -> Ends:
         """Return ends for the expected count, people coming independently."""
-        return expected(released, rows_of(limit), limit.rows, level)
+        return ends(self.estimates(limit, released), level)
+
+    def estimates(
+        self, limit: Limit, released: Released, variance: Any = None
+    ) -> list[Any]:
+        """Return the expected counts."""
+        return expected(released, rows_of(limit), limit.rows)
 
 
 @final
@@ -134,7 +146,18 @@ class Sum(Aggregate):
         if lower < 0 < upper or lower == upper == 0:
             return None
         most = upper if lower >= 0 else lower
-        return expected(released, self._part(limit), most * limit.rows, level)
+        found = expected(released, self._part(limit), most * limit.rows)
+        low, high = ends(found, level)
+        return (low, high) if most > 0 else (-high, -low)
+
+    def estimates(
+        self, limit: Limit, released: Released, variance: Any = None
+    ) -> list[Any] | None:
+        """Return the expected totals of values that are not negative."""
+        lower, upper = self.bounds
+        if lower < 0 or upper == 0:
+            return None
+        return expected(released, self._part(limit), upper * limit.rows)
 
 
 @final
@@ -195,45 +218,57 @@ class Mean(Aggregate):
 
     def population(self, limit: Limit, released: Released, level: float) -> Ends:
         """Return ends for the mean of the population that the people came from."""
+        low, high = np.clip(ends(self.estimates(limit, released), level), *self.bounds)
+        value = self.answer(limit, released).value  # the same up to its own rounding
+        return np.minimum(low, value), np.maximum(high, value)
+
+    def estimates(
+        self, limit: Limit, released: Released, variance: Any = None
+    ) -> list[Any]:
+        """Return the means of the population, each with the variance of one value."""
         from hush import inference
 
         total, number = self._parts(limit)
         grid = Grid.of(self.bounds)
         middle, half = float(grid.middle * grid.step), float(grid.half)
-        pairs = zip(released.values[total], released.values[number], strict=True)
-        found = [
+        sums, counts = released.values[total], released.values[number]
+        known = [None] * len(counts) if variance is None else list(variance)
+        return [
             inference.mean_from_totals(
-                sums / half,
-                counts,
+                each / half,
+                count,
                 mechanism=released.mechanisms[total],
                 count_mechanism=released.mechanisms[number],
                 bounds=(middle - half, middle + half),
+                variance=spread,
                 units=(float(total.unit_value) / half, float(number.unit_value)),
                 most=limit.rows,
-            ).interval(level)
-            for sums, counts in pairs
+            )
+            for each, count, spread in zip(sums, counts, known, strict=True)
         ]
-        low, high = np.clip(np.array(found).reshape(-1, 2).T, *self.bounds)
-        value = self.answer(limit, released).value  # the same up to its own rounding
-        return np.minimum(low, value), np.maximum(high, value)
 
 
-def expected(released: Released, part: Statistic, most: float, level: float) -> Ends:
-    """Return ends for expected totals to which one person adds 0 to `most`."""
+def expected(released: Released, part: Statistic, most: float) -> list[Any]:
+    """Return expected totals to which one person adds 0 to `most`, in its sign."""
     from hush import inference
 
     sign = 1 if most > 0 else -1
-    found = [
+    return [
         inference.total_interval(
             sign * value,
             mechanism=released.mechanisms[part],
             unit=float(part.unit_value),
             most=abs(most),
-        ).interval(level)
+        )
         for value in released.values[part]
     ]
+
+
+def ends(estimates: list[Any], level: float) -> Ends:
+    """Return the ends of estimates: an array of the lower and one of the upper."""
+    found = [each.interval(level) for each in estimates]
     low, high = np.array(found).reshape(-1, 2).T
-    return (low, high) if sign > 0 else (-high, -low)
+    return low, high
 
 
 def ratio(

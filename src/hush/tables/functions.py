@@ -73,6 +73,12 @@ def _bucket(table: ir.Table, node: Any) -> Typed:
     return numbers.bucket(number(table, node.this), low, high, count)
 
 
+def _begins(column: str, function: str) -> bool:
+    """Whether a column's name, without its quotes, would be read as this function."""
+    head, bracket, _ = column.partition("(")
+    return bool(bracket) and head.strip().upper() == function
+
+
 def _named(table: ir.Table, node: Any) -> Typed:
     """Return a function that only hush knows, or that sqlglot has no class for."""
     name, parts = str(node.this).upper(), node.expressions
@@ -82,6 +88,12 @@ def _named(table: ir.Table, node: Any) -> Typed:
         return numbers.binned(number(table, parts[0]), low, high, count)
     if name == "DATE_PART" and len(parts) == 2 and isinstance(parts[0], sql.Literal):
         return dates.part(date(table, parts[1]), parts[0].this.upper())
+    meant = [each for each in table.columns if _begins(each, name)]
+    if meant:
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r} is no function that hush knows. In an "
+            f"expression, column {meant[0]!r} is written in double quotes."
+        )
     raise Unsupported(
         f"{node.sql(dialect='duckdb')!r} is no function that hush knows. BIN takes "
         "an expression, two bounds and a number of bins; CLAMP belongs directly into "

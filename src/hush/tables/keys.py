@@ -71,7 +71,9 @@ def _fitting(table: ir.Table, name: str, key: Any) -> Any:
         if found is not None:
             return found
     hint = ""
-    if kind is Kind.TEXT and number:
+    if number and key != key:  # NaN, as pandas writes what is missing
+        hint = " Rows without a value are the key None."
+    elif kind is Kind.TEXT and number:
         hint = f" Write it as {str(key)!r}, or open the file with types=."
     raise InvalidArgument(
         f"the key {key!r} cannot be a value of {name!r}, which is a {kind}.{hint}"

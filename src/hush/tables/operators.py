@@ -39,9 +39,18 @@ def _pair(table: ir.Table, left: sql.Expression, right: sql.Expression) -> Any:
         raise Unsupported(
             f"cannot compare a {first.kind} with a {second.kind}: "
             f"{left.sql()!r} and {right.sql()!r}.{_typed(first, left, second)}"
-            f"{_typed(second, right, first)}"
+            f"{_typed(second, right, first)}{_alone(first, left)}"
+            f"{_alone(second, right)}"
         )
     return first.value, second.value
+
+
+def _alone(found: Typed, node: sql.Expression) -> str:
+    """Return how a column of truth values is asked about: not as 1 or 0."""
+    if found.kind is not Kind.TRUTH or not isinstance(node, sql.Column):
+        return ""
+    name = node.sql()
+    return f" A truth value is a condition by itself: write {name}, or NOT {name}."
 
 
 def _typed(found: Typed, node: sql.Expression, other: Typed) -> str:

@@ -8,6 +8,7 @@ total. The last three clauses look at released values and are free.
 """
 
 import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -21,7 +22,7 @@ from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
 from hush.tables.query import Query
-from hush.tables.sql_keys import public_keys
+from hush.tables.sql_keys import TRUTHS, public_keys
 from hush.tables.sql_text import apart, only, parsed, place, plain, words
 from hush.tables.typed import column
 
@@ -99,6 +100,9 @@ def statement(
     their names joined by a comma, as tuples), or is "private"; `bounds` the public
     bounds of expressions that the text does not clamp; `tables` what JOIN may name.
     """
+    _named("keys", keys, "{'sex': ['f', 'm']}, or \"private\"", "private")
+    _named("bounds", bounds, "{'age': (0, 100)}")
+    _named("tables", tables, "{'zones': 'zones.csv'}")
     root = parsed(text, data.columns)
     _no_distinct(root, data)
     only(root, _CLAUSES)
@@ -126,11 +130,23 @@ def statement(
             given = {text: known.TRUTH, **given}
     outputs = _outputs(root, groups, given, keys)
     if groups:
-        values = _keys(groups, keys, data)
+        values = _keys(groups, keys, found)
         asked = found.group_by(*groups, keys=values).agg(**outputs)
     else:
         asked = found.agg(**outputs)
     return Statement(asked, _view(root, found, groups, outputs, scope))
+
+
+def _named(what: str, given: Any, example: str, *words: str) -> None:
+    """Refuse what does not say which column it is of; a statement may have several."""
+    if given is None or isinstance(given, Mapping):
+        return
+    if isinstance(given, str) and given in words:
+        return
+    raise InvalidArgument(
+        f"{what} must name each column, as in {what}={example}; got a "
+        f"{type(given).__name__}."
+    )
 
 
 def _no_distinct(root: sql.Select, data: "Dataset") -> None:
@@ -193,6 +209,15 @@ def _names(outputs: list[sql.Expression]) -> set[str]:
     return {node.name for each in outputs for node in each.find_all(sql.Column)}
 
 
+def _called(node: sql.Expression) -> str:
+    """Return the name of an output that was given none: its words in small letters.
+
+    What is in double quotes is the name of a column, and stays as it is.
+    """
+    parts = re.findall(r'"[^"]*"|[^"]+', words(node))
+    return "".join(p if p.startswith('"') else p.lower() for p in parts)
+
+
 def _outputs(
     root: sql.Select,
     groups: Mapping[str, sql.Expression],
@@ -205,7 +230,7 @@ def _outputs(
         inner = each.this if isinstance(each, sql.Alias) else each
         if any(inner == node or _same(name, inner) for name, node in groups.items()):
             continue
-        name = each.alias or words(inner).lower()
+        name = each.alias or _called(inner)
         if name in found or name in groups:
             raise Unsupported(
                 f"two outputs are called {name!r}{place(each)}; name them by AS."
@@ -229,6 +254,8 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys, data: "Dataset") -> 
     lists = []
     for name, node in groups.items():
         values = given.get(name, given.get(words(node), public_keys(node)))
+        if values is None and data.table[name].type().is_boolean():
+            values = TRUTHS
         if values is None and name == data.unit:
             raise Unsupported(_per_person(data.name, name, place(node)))
         if values is None:
@@ -300,7 +327,7 @@ def _released(
     names = {}
     for each in root.expressions:
         inner = each.this if isinstance(each, sql.Alias) else each
-        names[inner] = each.alias_or_name or words(inner).lower()
+        names[inner] = each.alias_or_name or _called(inner)
 
     def named(part: sql.Expression) -> sql.Expression:
         if part in names:

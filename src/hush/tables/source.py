@@ -22,6 +22,7 @@ from hush.errors import InvalidArgument
 from hush.tables import collation, embedded, files, memory, names
 from hush.tables.engine import guarded
 from hush.tables.extra import package
+from hush.tables.typed import listing
 
 _VIEWS = itertools.count()
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
@@ -177,9 +178,23 @@ def _memory(frame: Any, name: str) -> Source:
 
     failed = InvalidArgument(
         f"the {type(frame).__name__} cannot be read as a table: a column may hold "
-        "values of several types, or two may have one name. Give each its own."
+        "values of several types, or two may have one name. Give each its own"
+        f"{_untyped(frame)}."
     )
     return Source(guarded(shown, lambda: failed), name, "memory")
+
+
+def _untyped(frame: Any) -> str:
+    """Return which columns of a pandas frame have no one type, by what it declares."""
+    kinds = getattr(frame, "dtypes", None)
+    if not hasattr(kinds, "items"):
+        return ""
+    loose = [str(name) for name, kind in kinds.items() if str(kind) == "object"]
+    if not loose:
+        return ""
+    listed = ", ".join(map(listing, loose))
+    way = 'frame["x"].astype("string") makes texts of one'
+    return f": those of type object are {listed}, and {way}"
 
 
 def _readable(name: str, kind: str) -> None:

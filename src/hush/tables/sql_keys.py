@@ -1,4 +1,7 @@
-"""Groups whose public values the text itself tells: bins, months, branches of CASE."""
+"""Groups whose public values the text itself tells: bins, months, branches of CASE.
+
+Of a truth value they are false and true.
+"""
 
 from typing import Any
 
@@ -13,12 +16,16 @@ _PARTS: dict[type[sql.Expression], int] = {
     sql.Day: 31,
     sql.DayOfWeekIso: 7,
 }
+_EXTRACTED = {"MONTH": 12, "QUARTER": 4, "DAY": 31, "ISODOW": 7}
+TRUTHS = (False, True)
 
 
 def public_keys(node: sql.Expression) -> list[Any] | None:
     """Return every value an expression can have, or None where only data tells."""
     if type(node) in _PARTS:
         return list(range(1, _PARTS[type(node)] + 1))
+    if isinstance(node, sql.Extract) and node.name.upper() in _EXTRACTED:
+        return list(range(1, _EXTRACTED[node.name.upper()] + 1))
     if isinstance(node, sql.WidthBucket):
         count = whole_constant(node.args.get("num_buckets"), "the number of buckets")
         return list(range(count + 2))
@@ -33,9 +40,19 @@ def public_keys(node: sql.Expression) -> list[Any] | None:
                 whole_constant(count_, "the number of bins"),
             )
         )
-    if isinstance(node, sql.Case) and node.args.get("default") is not None:
-        parts = [each.args["true"] for each in node.args["ifs"]]
-        parts.append(node.args["default"])
-        if all(isinstance(each, sql.Literal) and each.is_string for each in parts):
-            return list(dict.fromkeys(each.this for each in parts))
+    branches = _branches(node)
+    if all(isinstance(each, sql.Literal) and each.is_string for each in branches):
+        return list(dict.fromkeys(each.this for each in branches)) or None
     return None
+
+
+def _branches(node: sql.Expression) -> list[Any]:
+    """Return what CASE or IF may yield; nothing where a branch is left out."""
+    if isinstance(node, sql.If):
+        found = [node.args.get("true"), node.args.get("false")]
+    elif isinstance(node, sql.Case):
+        found = [each.args["true"] for each in node.args["ifs"]]
+        found.append(node.args.get("default"))
+    else:
+        found = []
+    return [] if None in found else found

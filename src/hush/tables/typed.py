@@ -101,7 +101,23 @@ def meant(name: object, columns: Iterable[str]) -> str:
     word = name.lower() if isinstance(name, str) else ""
     near = difflib.get_close_matches(word, known, 1)
     start = f"did you mean {known[near[0]]!r}? The" if near else "the"
-    return f"{start} columns are {', '.join(sorted(known.values()))}."
+    listed = f"columns are {', '.join(map(listing, sorted(known.values())))}."
+    if word.startswith("_"):
+        listed += (
+            " Those whose names start with an underscore are left out, because hush "
+            "calls its own so: rename it in the data."
+        )
+    return f"{start} {listed}"
+
+
+def listing(name: str) -> str:
+    """Return a name for a list of names: in quotes where it has a comma of its own.
+
+    Example:
+        >>> listing("fare"), listing("income, €")
+        ('fare', '"income, €"')
+    """
+    return f'"{name}"' if "," in name else name
 
 
 def column(table: ir.Table, name: str) -> Typed:

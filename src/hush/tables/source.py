@@ -186,7 +186,7 @@ def _memory(frame: Any, name: str) -> Source:
 
 def _untyped(frame: Any) -> str:
     """Return which columns of a pandas frame have no one type, by what it declares."""
-    kinds = getattr(frame, "dtypes", None)
+    kinds: Any = getattr(frame, "dtypes", None)
     if not hasattr(kinds, "items"):
         return ""
     loose = [str(name) for name, kind in kinds.items() if str(kind) == "object"]

@@ -146,6 +146,9 @@ def test_a_model_of_other_columns_is_refused_before_a_question_is_used():
     class Narrow:
         n_features_in_ = 3
 
+        def predict(self, rows):
+            raise AssertionError("asked")
+
     holdout = Holdout((LABELS[:, None], LABELS), queries=30)
     for ask in (holdout.score, lambda model: holdout.score_all([model])):
         with pytest.raises(InvalidArgument, match="3 columns; the holdout has 1"):

@@ -125,8 +125,7 @@ def subsets(answers, chosen, epsilon):
 def skewed(epsilon):
     """A randomizer of two values with answers of very different chances."""
     e = mp.exp(epsilon)
-    rare = (1 - mp.mpf("0.05") * (1 + e)) / (1 + e)
-    a, b = mp.mpf("0.05"), rare
+    a, b = mp.mpf("0.02") / (1 + e), mp.mpf("0.98") / (1 + e)
     return [[e * a, a, e * b, b], [a, e * a, b, e * b]]
 
 

@@ -100,7 +100,13 @@ NORMS = {
 }
 
 
-@pytest.mark.parametrize("name", NORMS)
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["diamond", "square", *(pytest.param(n, marks=SLOW) for n in ("round", "slanted"))],
+)
 def test_k_norm_noise_in_the_plane(name):
     """Law exp(-⌈‖x‖⌉/2) on whole points; every pair of rounded neighbors is covered."""
     norm, size = NORMS[name]
@@ -201,7 +207,10 @@ def leaving(std, vote, shared, alone, epsilon):
     return max(remove, add)
 
 
-@pytest.mark.parametrize(("std", "threshold"), [(6.0, 22), (6.0, 45), (2.5, 14)])
+@pytest.mark.parametrize(
+    ("std", "threshold"),
+    [(2.5, 14), *(pytest.param(6.0, t, marks=SLOW) for t in (22, 45))],
+)
 def test_key_selection_covers_everyone_with_two_keys(std, threshold):
     whole = 8
     mechanism = m.KeySelection(std, threshold, keys_per_person=2, whole=whole)

@@ -121,16 +121,16 @@ def _predicts(people: People, model: Any) -> None:
 
 
 def fits(people: People, model: Any) -> None:
-    """Refuse a model of other columns before a question is used."""
+    """Refuse a model of other columns, or none, before a question is used."""
     needs_features(people)
     people.admit()
-    _predicts(people, model)
     wanted, given = getattr(model, "n_features_in_", None), people.columns
     if isinstance(wanted, int) and given is not None and wanted != given:
         raise InvalidArgument(
             f"model was fitted to {wanted} columns; the holdout has {given}. Fit it to "
             "the same columns."
         )
+    _predicts(people, model)
 
 
 def needs_features(people: People) -> None:

@@ -175,3 +175,10 @@ def test_wrong_tables_are_named():
     assert math.isfinite(
         inference.fit_test([1.5, 2], [0.0, 1.0], n=3, mechanism=NOISE).statistic
     )
+
+
+def test_a_group_of_people_who_are_all_alike_has_a_difference():
+    alike = Estimate(1.0, 0.0, 0.0)  # no spread among them: worth nobody
+    other = Estimate(0.2, 0.01, 100.0)
+    for first, second in ((alike, other), (other, alike), (alike, alike)):
+        assert inference.difference_interval(first, second).effective == 0

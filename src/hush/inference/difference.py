@@ -76,7 +76,9 @@ def difference_interval(
     b, right = _parts(second)
     shares = isinstance(first, Proportion) and isinstance(second, Proportion)
     limits = (-1.0, 1.0) if shares else (-np.inf, np.inf)
-    effective = 1 / (1 / float(first.effective) + 1 / float(second.effective))
+    sizes = float(first.effective), float(second.effective)
+    # All alike, and noise is all there is: worth nobody, and so is the difference.
+    effective = 1 / (1 / sizes[0] + 1 / sizes[1]) if min(sizes) > 0 else 0.0
     return NoisyInterval(
         a - b,
         math.hypot(float(first.std), float(second.std)),

@@ -10,6 +10,7 @@ import pytest
 import hush
 from hush import called
 from hush.brief import brief
+from hush.errors import InvalidArgument
 from hush.holdout import Holdout
 from hush.learn import sgd
 from hush.mechanisms import Gaussian, Laplace
@@ -39,6 +40,9 @@ CALLS = {
     "Write budget=hush.Budget(epsilon=1).": lambda: hush.open(TRIPS, epsilon=1),
     "no argument 'lower'. Write bounds=(lower, upper).": lambda: hush.mean(
         "fare", lower=0, upper=80
+    ),
+    "mean has no argument 'epsilon'. It is said where it is paid": lambda: hush.mean(
+        "fare", epsilon=1
     ),
     "no argument 'q'. Write at, between 0 and 1.": lambda: hush.quantile("fare", q=0.5),
     "no argument 'bins'. Write edges.": lambda: hush.histogram("fare", bins=4),
@@ -97,3 +101,22 @@ def test_every_suggestion_is_an_argument_somewhere():
         assert str(called.unknown("f", others.split()[0], [here])).endswith(
             f"Write {called._FORMS.get(here, here)}."
         )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: hush.mean(x, bounds=(0, 1)),
+        lambda x: hush.sum(x),
+        lambda x: hush.median(x, bounds=(0, 1)),
+        lambda x: hush.covariance("a", x, bounds=((0, 1), (0, 1))),
+        lambda x: hush.count_distinct(x),
+        lambda x: hush.histogram(x, edges=[0, 1]),
+        lambda x: hush.mode(x, values=["a"]),
+        lambda x: hush.top_k(x, 1, values=["a"]),
+    ],
+)
+def test_an_array_is_no_expression_and_is_not_shown(make):
+    with pytest.raises(InvalidArgument, match=r"hush\.open\(") as refused:
+        make(np.array([31337.0]))
+    assert "31337" not in str(refused.value)

@@ -86,6 +86,7 @@ _SEED = "Noise is secret. To rehearse, write source=hush.noise.Seeded(7) in the 
 MODEL = {
     **_all("random_state seed rng", _SEED + "of fit."),
     **_all("data_norm max_norm", "Write norm."),
+    **_all("eps", "Write epsilon."),
     **_all(
         "C alpha l2 l2_regularization reg_param",
         "Write penalty: about 1/C, on top of the least that the guarantee needs.",
@@ -142,6 +143,11 @@ _ARGUMENTS = {
     "source": "seed rng random_state",
     "budget": "epsilon eps accountant",
 }
+_PAID = ("epsilon", "eps", "delta")
+_PAID_LATER = (
+    "It is said where it is paid, as in data.agg(m=...).release(epsilon=1) of a table "
+    "from hush.open."
+)
 _FORMS = {
     "bounds": "bounds=(lower, upper)",
     "at": "at, between 0 and 1",
@@ -169,6 +175,8 @@ def unknown(
     near = same or difflib.get_close_matches(name, known, n=1)
     if words and name in words:
         way = words[name].format(owner)
+    elif not same and name in _PAID:
+        way = _PAID_LATER
     elif near:
         way = f"Write {_FORMS.get(near[0], near[0])}."
     else:

@@ -132,6 +132,22 @@ def width(name: str, value: Any) -> tuple[float, float]:
     return lower, upper
 
 
+def text(name: str, value: object) -> str:
+    """Return a text, or refuse what may be data by its type alone.
+
+    Example:
+        >>> text("expression", "fare")
+        'fare'
+    """
+    if not isinstance(value, str):
+        raise InvalidArgument(
+            f"{name} must be the name of a column or an expression, as in 'fare' or "
+            f"'fare > 0'; got a {type(value).__name__}. Data of your own is opened "
+            "first: hush.open({'x': values}, budget=hush.Budget(epsilon=1))."
+        )
+    return value
+
+
 def flag(name: str, value: Any) -> bool:
     """Return `value` if it is True or False; a number in its place is a mistake."""
     if isinstance(value, bool):

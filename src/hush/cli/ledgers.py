@@ -82,7 +82,9 @@ def paying(config: "Config", analyst: str | None = None) -> Ledger:
             raise LedgerError(
                 f"this ledger is of other data ({others or 'none yet'}), not of "
                 f"{config.name!r}. Name another in {config.path.name}, or add this "
-                "data set to it with `hush budget --open`."
+                "data set to it with `hush budget --open`: a budget of its own. If the "
+                "same people are in both, let Python link them first, as in "
+                "ledger.link(data set, people, budget)."
             )
         _agree(ledger, config)
         ledger.remaining()  # refuses an analyst without an account

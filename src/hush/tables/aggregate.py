@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hush import checks
 from hush.brief import brief
 from hush.errors import InvalidArgument
 from hush.tables import known
@@ -367,6 +368,7 @@ def bounded(
 
     `make` takes the bounds of each expression; one for all if there is but one.
     """
+    expressions = tuple(checks.text("expression", each) for each in expressions)
     if bounds is None:
         own = [known.bounds_of(each) for each in expressions]
         return Untold(expressions, make) if None in own else make(*own)

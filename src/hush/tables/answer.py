@@ -122,6 +122,12 @@ class Answer(Shown):
             estimate: Estimate = aggregate.answer(limit, self._released(name, level))
             if estimate.low is not None:
                 found[name] = estimate.low, estimate.high
+        if population and not found:
+            raise Unsupported(
+                "none of these has an interval for the population. A median is asked "
+                'for one in advance, as in hush.median("fare", bounds=(0, 80), '
+                "population=True); counts, sums and means have one anyway."
+            )
         return found
 
     def estimates(self, name: str, *, variance: Any = None) -> tuple[Any, ...]:

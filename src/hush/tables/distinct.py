@@ -8,6 +8,7 @@ from typing import final
 
 import ibis.expr.types as ir
 
+from hush import checks
 from hush.brief import brief
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables import expression, votes
@@ -139,4 +140,4 @@ def count_distinct(expression: str) -> CountDistinct:
         >>> count_distinct("driver")
         CountDistinct(expression='driver')
     """
-    return CountDistinct(expression)
+    return CountDistinct(checks.text("expression", expression))

@@ -75,11 +75,24 @@ def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
             )
 
 
+def _own(ledger: Ledger, name: str) -> None:
+    """Refuse to let one data set pay for another that has an account of its own."""
+    named = (each.account.partition(":") for each in ledger.remaining().accounts)
+    payer = next((of for kind, _, of in named if kind == "dataset"), name)
+    if payer != name and name in _data_sets(ledger):
+        raise InvalidArgument(
+            f"ledger pays from the account of {payer!r}, and there is one of {name!r}: "
+            f"write ledger=ledger.on(dataset={name!r}), or name={payer!r} if it is the "
+            "same data."
+        )
+
+
 def paying(given: Any, budget: Budget | None, name: str) -> Ledger:
     """Return the ledger that was given, or the one at its address."""
     if isinstance(given, Ledger):
         if budget is not None:  # opens the account, or refuses another budget than its
             given.grant(budget)
+        _own(given, name)
         return given
     if given is not None and not isinstance(given, str):
         shown = f"sqlite:///{given}" if isinstance(given, os.PathLike) else "memory://"

@@ -282,7 +282,7 @@ def mode(expression: str, values: Any) -> Top:
         >>> mode("colour", values=["red", "blue"]).count is None
         True
     """
-    return Top(expression, candidates(values), None)
+    return Top(checks.text("expression", expression), candidates(values), None)
 
 
 @brief
@@ -295,7 +295,7 @@ def top_k(expression: str, k: int, values: Any) -> Top:
     """
     found = candidates(values)
     checks.whole("k", k, at_least=1, at_most=len(found))
-    return Top(expression, found, k)
+    return Top(checks.text("expression", expression), found, k)
 
 
 @brief
@@ -317,6 +317,7 @@ def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Hist
             "histogram takes edges, as in edges=[0, 10, 20], or values, as in "
             'values=["a", "b"]: one of the two.'
         )
+    checks.text("expression", expression)
     if values is not None:
         return Histogram(expression, candidates(values), bins=False)
     if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):

@@ -163,8 +163,8 @@ class SQLite(Store):
         name = getattr(problem, "sqlite_errorname", type(problem).__name__)
         if name == "SQLITE_NOTADB":
             return LedgerError(
-                f"{str(self.path)!r} is not a ledger. Name the file of one, or a new "
-                "file."
+                f"{getattr(self.path, 'name', '')!r} is not a ledger. Name the file of "
+                "one, or a new file."
             )
         return LedgerError(
             f"the ledger file could not be written or read ({name}); nothing was "

@@ -55,3 +55,8 @@ def pytest_collection_finish() -> None:
     """Spare the collector what lives as long as the session: thousands of tests."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the collector see everything again, or extensions report it as lost."""
+    gc.unfreeze()

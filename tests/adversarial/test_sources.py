@@ -117,8 +117,8 @@ def test_an_interrupted_draw_does_not_hand_out_its_bits_again():
     seen = []
     try:
         for _ in range(30):
-            signal.setitimer(signal.ITIMER_REAL, 0.003)
             try:
+                signal.setitimer(signal.ITIMER_REAL, 0.003)
                 while True:
                     seen.append(SECURE.words(2, np.uint64).tobytes())
             except Interrupted:

@@ -50,6 +50,7 @@ def test_a_known_variance_makes_a_mean_narrow_and_not_the_value_another():
         assert c.std == pytest.approx(b.std, rel=0.2)
 
 
+@pytest.mark.slow
 def test_differences_are_covered_and_by_the_noise_alone_they_are_not():
     # Nominal 0.95, or 57 of 60; fewer than 46 come with a chance below 1e-5. The seeds
     # are fixed: this fails with a change of code, and never by chance.

@@ -17,9 +17,10 @@ from hush.errors import InvalidArgument
 from hush.learn import declared
 from hush.learn.loss import Loss
 from hush.learn.objective import ObjectivePerturbation
-from hush.learn.payment import check_payer, released
+from hush.learn.payment import released
 from hush.learn.rows import Ball, Box, Rows, apart, either, shape
 from hush.learn.targets import Classes, Targets
+from hush.ledger.payer import check_payer
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 

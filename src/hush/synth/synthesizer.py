@@ -6,6 +6,7 @@ from typing import Any, final
 
 from hush import called, checks
 from hush.errors import InvalidArgument
+from hush.ledger.payer import check_payer
 from hush.ledger.plan import Plan as Steps
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
@@ -129,7 +130,7 @@ class TreeSynthesizer(called.Helpful):
                     "a data set pays from its own ledger: leave ledger out."
                 )
             return self._of_table(rows, key, source)
-        _check_payer(ledger, key)
+        check_payer(ledger, key)
         plan = self.plan(unit=unit)
         return self._measured(
             plan, private(self.domain, rows), source, ledger, key, version
@@ -146,7 +147,7 @@ class TreeSynthesizer(called.Helpful):
         found = data.crossed(self.domain.plain)
         plan = self.plan(rows=found.rows, whole=found.whole, unit=found.unit)
         counts = Private(self.domain.sizes, found.fetch)
-        _check_payer(data.ledger, key)
+        check_payer(data.ledger, key)
         return self._measured(
             plan, counts, source, data.ledger, key, data.version, found.notes
         )
@@ -190,24 +191,3 @@ def _model(plan: TreePlan, answers: Any, release: Any, *, seeded: bool) -> TreeM
         release,
         bool(seeded),
     )
-
-
-def _check_payer(ledger: Any, key: Any) -> None:
-    """Refuse what cannot pay, and a key that no ledger would keep, before all else."""
-    if ledger is not None and not callable(getattr(ledger, "release", None)):
-        raise InvalidArgument(
-            "ledger must be one that is open, as ledger=hush.Ledger.open("
-            "'sqlite:///budget.db', budget=hush.Budget(epsilon=1)); got a "
-            f"{type(ledger).__name__}."
-        )
-    if key is not None and not isinstance(key, str):
-        raise InvalidArgument(
-            "key must be a text that names this charge in the ledger, such as 'may'; "
-            f"got a {type(key).__name__}. It is no seed: to rehearse write "
-            "source=hush.noise.Seeded(7)."
-        )
-    if key is not None and ledger is None:
-        raise InvalidArgument(
-            "key names a charge, and there is no ledger: nothing would be kept. Pass "
-            "ledger= too, or leave key out."
-        )

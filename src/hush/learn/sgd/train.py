@@ -14,7 +14,7 @@ import optax
 
 from hush import called, checks
 from hush.errors import InvalidArgument
-from hush.learn.payment import check_payer, released
+from hush.learn.payment import released
 from hush.learn.rows import kind
 from hush.learn.sgd import defaults
 from hush.learn.sgd.checkpoint import Checkpoint
@@ -23,6 +23,7 @@ from hush.learn.sgd.program import Program, State
 from hush.learn.sgd.progress import progress
 from hush.learn.sgd.trained import Trained
 from hush.learn.sgd.training import Training
+from hush.ledger.payer import check_payer
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 

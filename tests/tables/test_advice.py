@@ -105,7 +105,8 @@ def test_an_output_without_a_name_keeps_the_name_of_its_column():
 
 
 def test_a_frame_with_a_column_of_several_types_says_which_it_may_be():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     mixed = pandas.DataFrame({"id": [1, 2], "odd": [1, "a"], "age": [3.0, 4.0]})
     with pytest.raises(InvalidArgument) as refused:
         hush.open(mixed, unit="id", rows=1, budget=hush.Budget(epsilon=1))

@@ -96,6 +96,7 @@ def test_whether_a_line_counts_does_not_depend_on_the_question(tmp_path, kind):
 
 
 def test_a_column_alone_is_no_table():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     with pytest.raises(InvalidArgument, match="one column without a name"):
         hush.open(pandas.Series([1, 2]), budget=BUDGET)

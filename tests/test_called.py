@@ -12,9 +12,9 @@ from hush import called
 from hush.brief import brief
 from hush.errors import InvalidArgument
 from hush.holdout import Holdout
-from hush.learn import sgd
+from hush.learn import KMeans, sgd
 from hush.mechanisms import Gaussian, Laplace
-from hush.privacy import RDP, Approx, Pure
+from hush.privacy import GDP, RDP, Approx, Pure, poisson, repeat
 
 TRIPS = {"who": [1, 2, 3], "fare": [10.0, 12.0, 8.0]}
 
@@ -50,6 +50,14 @@ CALLS = {
         opened().agg(n=hush.count()).release(eps=1)
     ),
     "no argument 'alpha'. It has": lambda: opened().agg(n=hush.count()).plan(alpha=0.1),
+    "poisson has no argument 'sample_rate'. Write rate.": lambda: poisson(
+        GDP(1.0), sample_rate=0.1
+    ),
+    "repeat has no argument 'steps'. Write times.": lambda: repeat(GDP(1.0), steps=9),
+    "Write mu=1/noise_multiplier, for noise": lambda: GDP(noise_multiplier=1.1),
+    "Others have names: ledger, key, source": lambda: KMeans(2, bounds=(0, 1)).fit(
+        np.ones((3, 1)), None, np.ones(3)
+    ),
     "one argument: write (X, y)": lambda: Holdout(np.ones(3), np.ones(3), queries=3),
     "Holdout has no argument 'k'. Write queries.": lambda: Holdout(np.ones(3), k=3),
     "are one argument: write (X, y).": lambda: sgd.train(
@@ -63,6 +71,21 @@ def test_a_near_miss_says_what_to_write(words):
     with pytest.raises(TypeError) as refused:
         CALLS[words]()
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("poisson", "Write hush.privacy.poisson(curve, rate=0.01)."),
+        ("get_epsilon", "Write .epsilon_at(1e-6)"),
+        ("shuffle", "Write hush.privacy.shuffle(curve, ...)."),
+    ],
+)
+def test_a_curve_says_what_is_done_to_it_elsewhere(name, words):
+    with pytest.raises(AttributeError) as refused:
+        getattr(GDP(1.0), name)
+    assert words in str(refused.value)
+    assert pickle.loads(pickle.dumps(GDP(1.0))) == copy.copy(GDP(1.0))
 
 
 def test_what_python_says_well_is_left_to_python():

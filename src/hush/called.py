@@ -117,6 +117,21 @@ TRAIN = {
     **_all("target_delta", "Write delta."),
     **_all("accountant budget", FIT["accountant"]),
 }
+_NOISY = "Write mu=1/{0}, for noise of {0} times the sensitivity."
+GDP = {name: _NOISY.format(name) for name in ("sigma", "noise_multiplier", "std")}
+_READ_EPSILON = "Write .epsilon_at(1e-6): it depends on delta."
+CURVE = {
+    **_all("epsilon eps get_epsilon to_epsilon", _READ_EPSILON),
+    **_all("delta get_delta", "Write .delta_at(1.0): it depends on epsilon."),
+    **_all("compose", "Write hush.privacy.compose(curve, other)."),
+    **_all("repeat", "Write hush.privacy.repeat(curve, times=10)."),
+    **_all("poisson subsample", "Write hush.privacy.poisson(curve, rate=0.01)."),
+    **{
+        name: f"Write hush.privacy.{name}(curve, ...)."
+        for name in ("fixed_size", "shuffle", "group")
+    },
+    **_all("beta trade_off tradeoff f", "Write .tradeoff_at(0.05)."),
+}
 _SHOWN = {"open_table": "hush.open"}
 _ROWS_AND_LABELS = "Rows and labels are one argument: write (X, y)."
 MECHANISM = {
@@ -142,6 +157,11 @@ _ARGUMENTS = {
     "queries": "max_queries k steps",
     "source": "seed rng random_state",
     "budget": "epsilon eps accountant",
+    "rate": "sample_rate sampling_rate sampling_probability q p",
+    "times": "steps num_steps k n count",
+    "batch": "batch_size lot_size",
+    "records": "n size dataset_size sample_size",
+    "people": "n size users",
 }
 _PAID = ("epsilon", "eps", "delta")
 _PAID_LATER = (
@@ -202,8 +222,12 @@ def unbound(
         if each not in known:
             return unknown(name, each, known, words)
     places = [p for p in known.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    if len(args) > len(places) and "data" in known:
-        return TypeError(f"{problem}. {_ROWS_AND_LABELS}")
+    if len(args) > len(places):
+        if "data" in known:
+            return TypeError(f"{problem}. {_ROWS_AND_LABELS}")
+        by_name = [p.name for p in known.values() if p.kind is p.KEYWORD_ONLY]
+        if by_name:
+            return TypeError(f"{problem}. Others have names: {', '.join(by_name)}.")
     return problem
 
 

@@ -20,6 +20,12 @@ def test_a_forgotten_neighbor_is_no_violation():
         audit(lambda x: NOISE.run(x), 0, claim=Pure(1.0), samples=400)
 
 
+def test_an_audit_that_never_guesses_does_not_claim_to_catch_anything():
+    found = audit(lambda _: 0, 0, 1, claim=Pure(1.0), samples=400)
+    assert found.guesses == 0
+    assert "catches nothing: give it more samples" in str(found)
+
+
 def test_neighboring_cells_are_told_as_one():
     bins = Bins(np.array([0.0, 1.0, 2.0]))
     assert _runs([3, 0, 2, 7]) == [(2, 3), (0, 0), (7, 7)]

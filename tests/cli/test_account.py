@@ -16,6 +16,15 @@ def test_dp_sgd_is_bracketed(shop):
     assert 2.2 < high < 2.22
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("--noise-multiplier=1.1", "--sigma"), ("--eps", "--epsilon")]
+)
+def test_options_of_other_tools_are_answered_with_ours(shop, theirs, ours):
+    done = shop.run("account", theirs, 1)
+    assert done.exit_code == 2
+    assert f"Write {ours}." in done.stderr
+
+
 def test_gaussians_and_their_delta_in_closed_form(shop):
     shown = shop.json("account", "--gaussian", 2.0, "--times", 4, "--epsilon", 1)
     # Four of std 2 are one of std 1: δ(1) = Φ(-1/2) - e Φ(-3/2).

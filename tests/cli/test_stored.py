@@ -16,8 +16,9 @@ def test_an_answer_outlives_the_data(shop, text):
     assert again["rows"] == first["rows"]
     assert again["receipt"] == first["receipt"]
     assert shop.spent() == pytest.approx(0.5)
-    done = shop.run("query", text, "-e", 0.5, "--key", "monday", "--stored")
+    done = shop.run("query", text, "--key", "monday", "--stored")  # spends nothing
     assert "Stored answer of entry 2" in done.stderr
+    assert "as in -e 0.5" in shop.run("query", text, "--key", "monday").stderr
 
 
 def test_private_keys_are_read_back(shop):

@@ -179,6 +179,8 @@ def test_wrong_sizes_are_refused_before_a_question_is_used():
     holdout = Holdout(LABELS, queries=30)
     with pytest.raises(InvalidArgument, match="2000"):
         holdout.submit(np.ones(5))
+    with pytest.raises(InvalidArgument, match="got NoneType"):
+        holdout.submit(None)
     with pytest.raises(InvalidArgument, match="features"):
         holdout.score(Model())
     assert holdout.left == 30

@@ -246,6 +246,8 @@ def test_a_missing_delta_is_asked_for_by_name():
         m.Gaussian.for_epsilon(1, 1e-6)
     with pytest.raises(InvalidArgument, match=r"sensitivity must be .* above 0"):
         m.Laplace.for_epsilon(1, sensitivity=0)
+    with pytest.raises(InvalidArgument, match=r"query\.sensitivity\(\)"):
+        m.Laplace.for_epsilon(1, sensitivity=m.sum(bounds=(0, 1)).sensitivity)
 
 
 class Bare(m.Mechanism):

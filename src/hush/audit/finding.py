@@ -81,8 +81,10 @@ class Audit:
             *(f"guessed {each}" for each in _sides(self.event)),
         ]
         if not self.violated:
-            caught = f"epsilon {self.catches:.4g}{at}"
-            lines.append(f"an audit like this catches {caught} 95 times in 100")
+            caught = f"epsilon {self.catches:.4g}{at} 95 times in 100"
+            if math.isinf(self.catches):
+                caught = "nothing: give it more samples, or data that differ more"
+            lines.append(f"an audit like this catches {caught}")
         return "\n".join(lines)
 
     @property

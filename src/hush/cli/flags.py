@@ -1,8 +1,19 @@
-"""Help that shows a flag as a flag: `--json`, not `--json <bool>`."""
+"""Options as people expect them: flags shown as flags, others' names answered."""
 
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
+
+_CALLED = {
+    "--noise-multiplier": "--sigma",
+    "--std": "--gaussian",
+    "--sample-rate": "--rate",
+    "--sampling-rate": "--rate",
+    "--num-steps": "--steps",
+    "--eps": "--epsilon",
+    "--user": "--unit",
+    "--user-id": "--unit",
+}
 
 
 def _plain(parameters: list[Any]) -> list[Any]:
@@ -18,6 +29,14 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return what the command takes; a flag takes no value."""
         return _plain(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; one that others call differently is answered with ours."""
+        known = {name for each in self.params for name in each.opts}
+        for name in (each.partition("=")[0] for each in args):
+            if name not in known and _CALLED.get(name) in known:
+                ctx.fail(f"No such option: {name}. Write {_CALLED[name]}.")
+        return super().parse_args(ctx, args)
 
 
 class Group(TyperGroup):

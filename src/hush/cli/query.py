@@ -8,7 +8,7 @@ import typer
 
 from hush import checks
 from hush.cli import config, ledgers, released, remarks, schema, stored
-from hush.cli.asking import FOUND, Delta, Epsilon, Level, Sql, Where, planned
+from hush.cli.asking import FOUND, Delta, Level, Sql, Where, planned
 from hush.cli.session import Debug, Json, Quiet, plain, session
 from hush.errors import InvalidArgument
 from hush.ledger import Remaining
@@ -42,7 +42,10 @@ class _Asked:
 
 def query(
     text: Sql,
-    epsilon: Epsilon,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="ε to spend; --stored spends nothing."),
+    ] = None,
     delta: Delta = 0.0,
     key: Annotated[
         str | None,
@@ -80,11 +83,18 @@ def query(
         if as_csv and as_json:
             raise InvalidArgument("give --csv or --json, not both.")
         about = config.read(where)
-        planned(about, text, epsilon, delta)  # refused before anything is opened
+        if epsilon is None and not again:
+            raise InvalidArgument(
+                "say what to spend, as in -e 0.5; only --stored needs no --epsilon."
+            )
+        if epsilon is not None:
+            planned(about, text, epsilon, delta)  # refused before anything is opened
         asked = _Asked(text, key, analyst)
         with out.working("asking the data …"):
             answer, remaining, before = (
-                asked.again(about) if again else asked.now(about, epsilon, delta)
+                asked.again(about)
+                if again or epsilon is None
+                else asked.now(about, epsilon, delta)
             )
         found = answer.to_dict(level)
         columns = {n: plain(v) for n, v in found.items()}

@@ -21,7 +21,7 @@ def _named(answer: Any, *kinds: type) -> list[str]:
     return [n for n, each in whole.query.aggregates.items() if isinstance(each, kinds)]
 
 
-def protection(about: "Config", answer: Any, epsilon: float) -> list[str]:
+def protection(about: "Config", answer: Any, epsilon: float | None) -> list[str]:
     """Return who is protected, and what that costs the answer."""
     who = protected(about, answer.receipt)
     if about.person is None:

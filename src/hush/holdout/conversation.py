@@ -57,10 +57,12 @@ def total(compute: Callable[[], int]) -> int:
 
 def same_size(people: People, predictions: Any) -> None:
     """Refuse predictions of the wrong length before a question is used."""
-    if len(predictions) != people.size:
+    sized = hasattr(predictions, "__len__")
+    given = len(predictions) if sized else type(predictions).__name__
+    if given != people.size:
         raise InvalidArgument(
             f"predictions must have one entry for each of {people.size} records; got "
-            f"{len(predictions)}."
+            f"{given}."
         )
     people.admit(predictions)
 

@@ -63,9 +63,9 @@ def reserve(
         if before.content["request"] != request.digest:
             raise KeyConflict(
                 f"key {key!r} belongs to another request (entry {before.seq}): "
-                "query, mechanism, data version (of a file its path, size and time of "
-                "change) or accounts differ. Use a new key, or read what this one "
-                "released: query.stored(key), ledger.stored(key)."
+                "query, epsilon or delta, data version (of a file its path, size and "
+                "time of change) or accounts differ. Use a new key, or read what this "
+                "one released: query.stored(key), ledger.stored(key)."
             )
         closing = _first(seen.events, CLOSING)
         draws = kind is Kind.RESERVE and before.kind is Kind.HOLD

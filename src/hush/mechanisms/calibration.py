@@ -33,6 +33,8 @@ def moved(sensitivity: Any) -> Fraction:
         >>> moved(0.5)
         Fraction(1, 2)
     """
+    if callable(sensitivity):
+        raise InvalidArgument("sensitivity must be a number: query.sensitivity().")
     checks.real("sensitivity", sensitivity, above=0)
     return distance(sensitivity)
 

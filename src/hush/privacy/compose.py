@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve, curved
@@ -36,6 +36,7 @@ def compose(*curves: Curve) -> Curve:
     return _compose([(curved("each part", each), 1) for each in curves])
 
 
+@called.answering({})
 def repeat(curve: Curve, times: int) -> Curve:
     """Return the guarantee of `times` runs of mechanisms with this curve.
 

@@ -7,7 +7,7 @@ the hockey-stick divergence E_Q[(P/Q - e^ε)+] of both, and everything else foll
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
@@ -45,12 +45,16 @@ _SHOWN_AT = 1e-6
 
 
 @dataclass(frozen=True)
-class Curve(called.Spelled, ABC):
+class Curve(called.Spelled, called.Helpful, ABC):
     """A privacy guarantee that answers the question of every notion.
 
     Guarantee: plain names never understate the loss; names ending in `_lower` never
     overstate that of the worst mechanism with this guarantee.
     """
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        return called.CURVE
 
     @abstractmethod
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.privacy.amplification import Amplified, thinned
 from hush.privacy.curve import Bracket, Curve, Direction, curved
@@ -69,6 +69,7 @@ class _Level(Curve):
         return self.curve.delta_at_lower(epsilon), self.curve.delta_at(epsilon)
 
 
+@called.answering({})
 def fixed_size(
     curve: Curve,
     batch: int,

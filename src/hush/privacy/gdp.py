@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import scipy
 
-from hush import checks
+from hush import called, checks
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.rounding import Floats, down, total_up, up
 
@@ -65,6 +65,7 @@ class GDP(Curve):
     Reference: [DRS22]; δ(ε) [BW18] Theorem 8.
     """
 
+    _near_arguments = called.GDP
     mu: float = field()
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import scipy
 
-from hush import checks
+from hush import called, checks
 from hush.privacy.amplification import Amplified, thinned
 from hush.privacy.curve import Bracket, Curve, Direction, curved
 from hush.privacy.pure import Pure
@@ -107,6 +107,7 @@ class _Memo(dict[int, float]):
         return self[order]
 
 
+@called.answering({})
 def poisson(curve: Curve, rate: float) -> Curve:
     """Return the guarantee on a secret sample that takes each with chance `rate`.
 

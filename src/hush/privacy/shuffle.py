@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 import scipy
 
-from hush import checks
+from hush import called, checks
 from hush.errors import NoBound
 from hush.privacy.curve import Bracket, Curve, Direction, curved
 from hush.privacy.optimal import _log_binomial
@@ -120,6 +120,7 @@ def _coin(trials: Floats, wins: Floats) -> Floats:
     return np.where(inside, log, -np.inf)
 
 
+@called.answering({})
 def shuffle(curve: Curve, people: int) -> Curve:
     """Return the guarantee of local reports in a random order.
 

@@ -8,7 +8,7 @@ import hush
 from hush import mechanisms
 from hush.errors import BudgetExceeded, InvalidArgument, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
-from hush.privacy import GDP, ZCDP, Pure
+from hush.privacy import GDP, ZCDP, Approx, Pure
 
 
 def test_ten_tenths_fill_a_budget_of_one(url):
@@ -70,12 +70,57 @@ def test_c5_the_same_people_under_a_new_name_share_one_account(url):
             again.charge(Pure(epsilon=0.5))
 
 
+def test_what_was_spent_before_a_link_is_charged_to_the_people(url):
+    with Ledger.open(url, budget=Budget(epsilon=1, delta=1e-6)) as ledger:
+        ledger.charge(Approx(0.3, 1e-7))
+        ledger.link("default", "people", Budget(epsilon=0.5, delta=1e-5))
+        ledger.link("default", "people")  # a second time it charges nothing
+        people = ledger.remaining()["unit:people"]
+        assert people.spent_exact == (Fraction(3, 10), Fraction(1, 10**7))
+        ledger.grant(Budget(epsilon=9), dataset="copy")
+        ledger.on(dataset="copy").charge(Pure(epsilon=0.25))
+        before = ledger.accounts(), ledger.history()
+        with pytest.raises(BudgetExceeded, match="'copy' has spent epsilon 0"):
+            ledger.link("copy", "people")
+        with pytest.raises(InvalidArgument, match="one cannot be added to"):
+            ledger.link("copy", "others", Budget(rho=1))
+        assert (ledger.accounts(), ledger.history()) == before
+        ledger.raise_budget(Budget(epsilon=1, delta=1e-5), unit="people")
+        ledger.link("copy", "people")
+        left = ledger.remaining()["unit:people"]
+        assert left.spent_exact[0] == Fraction(55, 100)
+        assert ledger.verify()
+
+
+def test_a_link_does_not_hide_that_rows_were_charged(url):
+    about = {"neighbors": "add-remove"}
+    with Ledger.open(url, budget=Budget(epsilon=1), dataset="a", unit="p") as ledger:
+        ledger.charge(Pure(epsilon=0.1), notes={**about, "unit": "patient"})
+        for name, unit in (("rows", "row"), ("people", "pid")):
+            ledger.grant(Budget(epsilon=1), dataset=name)
+            each = ledger.on(dataset=name)
+            each.charge(Pure(epsilon=0.1), notes={**about, "unit": unit})
+        before = ledger.history()
+        with pytest.raises(InvalidArgument, match="unit 'p' was charged for 'patient'"):
+            ledger.link("rows", "p")
+        assert ledger.history() == before
+        ledger.link("people", "p")
+        # An account that knows only rows by its link refuses people from then on.
+        ledger.link("rows", "q", Budget(epsilon=1))
+        ledger.grant(Budget(epsilon=1), dataset="late")
+        ledger.link("late", "q")
+        with pytest.raises(InvalidArgument, match="unit 'q' was charged for 'row'"):
+            ledger.on(dataset="late").charge(
+                Pure(epsilon=0.1), notes={**about, "unit": "pid"}
+            )
+
+
 def test_a_link_made_elsewhere_is_seen_by_an_open_ledger(sqlite_url):
     budget = Budget(epsilon=1)
     with Ledger.open(sqlite_url, budget=budget) as first:
         first.charge(Pure(epsilon=0.1))
         with Ledger.open(sqlite_url, check=False) as second:
-            second.link("default", "people", Budget(epsilon=0.2))
+            second.link("default", "people", Budget(epsilon=0.3))
         first.charge(Pure(epsilon=0.1))
         with pytest.raises(BudgetExceeded, match="unit 'people'"):
             first.charge(Pure(epsilon=0.2))

@@ -79,7 +79,7 @@ def test_an_answer_is_stored_once_and_only_for_a_charge_that_waits(ledger):
 def test_a_link_made_elsewhere_is_charged(ledger, durable_url):
     ledger.release(Die(0.1), Total(), [1])
     with Ledger.open(durable_url) as other:
-        other.link("default", "people", Budget(epsilon=0.15))
+        other.link("default", "people", Budget(epsilon=0.25))
     ledger.release(Die(0.1), Total(), [1])
     with pytest.raises(BudgetExceeded, match="unit 'people'"):
         ledger.release(Die(0.1), Total(), [1])

@@ -55,6 +55,7 @@ class _Change:
     opening: bool
     raising: bool
     analyst: str | None
+    people: str | None
     share: Budget | None
 
     @classmethod
@@ -63,24 +64,29 @@ class _Change:
         opening: bool,
         raising: bool,
         analyst: str | None,
+        people: str | None,
         epsilon: float | None,
         delta: float,
     ) -> "_Change":
         """Read the options, or say which do not go together."""
         if opening and raising:
             raise InvalidArgument("give --open or --raise, not both.")
-        if analyst is None and (epsilon is not None or delta):
+        if analyst is not None and people is not None:
+            raise InvalidArgument("give --grant or --link, not both.")
+        if analyst is None and people is None and (epsilon is not None or delta):
             raise InvalidArgument(
-                "-e and -d are the share of an analyst: name one with --grant. The "
-                "budget of the data set stands in hush.toml."
+                "-e and -d are the share of an analyst, named with --grant, or of the "
+                "people of --link. The budget of the data set stands in hush.toml."
             )
         if analyst is not None and epsilon is None:
             raise InvalidArgument(
                 f"--grant {analyst} needs a share: add -e EPSILON, and -d DELTA for "
                 "queries that spend one."
             )
+        if people is not None and epsilon is None and (delta or raising):
+            raise InvalidArgument(f"--link {people} needs -e EPSILON beside that.")
         share = None if epsilon is None else Budget(epsilon=epsilon, delta=delta)
-        return cls(opening, raising, analyst, share)
+        return cls(opening, raising, analyst, people, share)
 
     def made(self, about: config.Config, admin: Admin | None) -> Ledger:
         """Return the ledger after the change."""
@@ -99,7 +105,11 @@ class _Change:
         return ledger
 
     def _change(self, ledger: Ledger, about: config.Config) -> None:
-        if self.share is None:
+        if self.people is not None:
+            if self.raising and self.share is not None:
+                ledger.raise_budget(self.share, unit=self.people)
+            ledgers.linked(ledger, about.name, self.people, self.share)
+        elif self.share is None:
             if self.raising:
                 ledger.raise_budget(about.budget, dataset=about.name)
         elif self.raising:
@@ -122,14 +132,24 @@ def budget(
             metavar="ANALYST", help="First give an analyst an account of -e and -d."
         ),
     ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="ε of --grant.")
+    link: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PEOPLE",
+            help="First count this data set, also what it has spent, to an account of "
+            "its people, shared with others; -e and -d open that.",
+        ),
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", "-d", help="δ of --grant.")] = 0.0,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", help="ε of --grant or --link.")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option("--delta", "-d", help="δ of --grant or --link.")
+    ] = 0.0,
     admin: Annotated[
         Path | None,
         typer.Option(
-            help=f"Key that signs --open, --raise or --grant ({PASSWORD} opens it)."
+            help=f"Key that signs what changes an account ({PASSWORD} opens it)."
         ),
     ] = None,
     last: Annotated[int, typer.Option(min=1, help="Charges to show.")] = 20,
@@ -145,10 +165,12 @@ def budget(
     Example: hush budget --last 5
 
     Example: hush budget --grant ana -e 0.3
+
+    Example: hush budget --link patients -e 2
     """
     with session("budget", as_json, quiet, debug) as out:
         about = config.read(where)
-        change = _Change.of(opening, raising, grant, epsilon, delta)
+        change = _Change.of(opening, raising, grant, link, epsilon, delta)
         with change.made(about, _admin(admin)) as ledger:
             remaining, history = ledgers.everybody(ledger), ledger.history()
         rows = charges.listed(history, f"dataset:{about.name}")

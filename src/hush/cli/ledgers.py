@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger, Remaining
+from hush.ledger.account import readable
 
 if TYPE_CHECKING:
     from hush.cli.config import Config
@@ -83,8 +84,9 @@ def paying(config: "Config", analyst: str | None = None) -> Ledger:
                 f"this ledger is of other data ({others or 'none yet'}), not of "
                 f"{config.name!r}. Name another in {config.path.name}, or add this "
                 "data set to it with `hush budget --open`: a budget of its own. If the "
-                "same people are in both, let Python link them first, as in "
-                "ledger.link(data set, people, budget)."
+                "same people are in both, count them together: `hush budget --link "
+                "people -e 2` where the other data set is, `hush budget --open --link "
+                "people` here."
             )
         _agree(ledger, config)
         ledger.remaining()  # refuses an analyst without an account
@@ -118,6 +120,31 @@ def granted(ledger: Ledger, analyst: str, share: Budget) -> None:
         raise InvalidArgument(
             f"{has}; got {share!r}. A share can be enlarged, with `hush budget --raise "
             f"--grant {analyst} -e ...`, and never made smaller."
+        ) from None
+
+
+def linked(ledger: Ledger, name: str, people: str, budget: Budget | None) -> None:
+    """Tie a data set to its people, or find that their account has this budget."""
+    known = [each.account for each in ledger.accounts().accounts]
+    if f"unit:{people}" not in known and budget is None:
+        shared = [each for each in known if each.startswith("unit:")]
+        others = f"; it has {', '.join(map(readable, shared))}" if shared else ""
+        raise InvalidArgument(
+            f"{people!r} has no account in this ledger{others}. Open it with a budget "
+            f"for all data sets about these people: --link {people} -e ..."
+        )
+    if f"unit:{people}" in known and budget is not None:
+        _same(ledger, people, budget)
+    ledger.link(name, people, budget)
+
+
+def _same(ledger: Ledger, people: str, budget: Budget) -> None:
+    try:
+        ledger.grant(budget, unit=people)
+    except InvalidArgument:
+        raise InvalidArgument(
+            f"{ledger.accounts()[f'unit:{people}']}; got {budget!r}. Leave -e and -d "
+            f"out, or enlarge it with `hush budget --raise --link {people} -e ...`."
         ) from None
 
 

@@ -28,6 +28,10 @@ _TABLE: tuple[tuple[str, str], ...] = (
         r"`hush budget --raise --grant \2 -e ...`",
     ),
     (
+        r"ledger\.raise_budget\(hush\.Budget\(.*?\), unit=(['\"])(.*?)\1\)",
+        r"`hush budget --raise --link \2 -e ...`",
+    ),
+    (
         r"ledger\.grant\(hush\.Budget\(epsilon=\.\.\.\), analyst=(['\"])(.*?)\1\)",
         r"`hush budget --grant \2 -e ...`",
     ),

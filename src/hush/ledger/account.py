@@ -158,6 +158,18 @@ def left_text(notion: str, amounts: tuple[Fraction, Fraction]) -> str:
     return amounts_text(notion, amounts, _DOWN)
 
 
+def spent_before(balance: Balance, units: Units, data: str) -> str:
+    """Return the sentence of a refused link: what was spent and what would hold it."""
+    grid = balance.grid
+    return (
+        f"{readable(data)} has spent {cost_text(grid.notion, grid.amounts(units))}, "
+        f"and {readable(balance.name)} has "
+        f"{left_text(grid.notion, grid.amounts(balance.left))} left. Nothing was "
+        f"linked. Give more to an account that is new, or enlarge it: "
+        f"{_enlarging(balance, units)}."
+    )
+
+
 def shortfall(balance: Balance, units: Units, what: str) -> str:
     """Return the sentence of a refused charge: what it needs and what is left."""
     grid = balance.grid

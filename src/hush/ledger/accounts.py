@@ -1,8 +1,9 @@
 """Opening, raising and tying accounts, inside one transaction."""
 
-from hush.errors import InvalidArgument, LedgerError
-from hush.ledger.account import Balance, account, readable
+from hush.errors import BudgetExceeded, InvalidArgument, LedgerError
+from hush.ledger.account import Balance, account, readable, spent_before
 from hush.ledger.admin import Authority
+from hush.ledger.agreement import compare, terms
 from hush.ledger.budget import MOST, Budget, Units, grains_down, strict
 from hush.ledger.cost import Grid
 from hush.ledger.entry import Entry, Kind
@@ -105,7 +106,11 @@ def link(
     unit: str,
     budget: Budget | None,
 ) -> None:
-    """Tie a data set to the account of its people, opening that if it is new."""
+    """Tie a data set to the account of its people, opening that if it is new.
+
+    Guarantee: what the data set was charged before is charged to its people now, or the
+    link is refused and nothing is changed.
+    """
     data, people = account("dataset", dataset), account("unit", unit)
     if transaction.balance(people) is None:
         if budget is None:
@@ -114,7 +119,31 @@ def link(
             )
         grant(transaction, authority, people, budget)
     if people not in transaction.links(data):
-        authority.write(transaction, Kind.LINK, data, people, {})
+        units = _carried(transaction, data, people)
+        content = {"carried": list(units)} if any(units) else {}
+        authority.write(transaction, Kind.LINK, data, people, content)
+        transaction.spend(people, units)
+        for stated in transaction.stated(data):
+            compare(transaction, terms(stated), [people])
+
+
+def _carried(transaction: Transaction, data: str, people: str) -> Units:
+    """Return what a data set has spent, in grains of its people's account."""
+    before, shared = transaction.balance(data), _known(transaction, people)
+    if before is None or not any(before.spent):
+        return 0, 0
+    if before.grid.notion != shared.grid.notion:
+        raise InvalidArgument(
+            f"{readable(data)} has spent {before.grid.notion} already, and "
+            f"{readable(people)} counts {shared.grid.notion}: one cannot be added to "
+            "the other. Link a data set before its first charge, or give its people a "
+            f"budget of {before.grid.notion}."
+        )
+    amounts = zip(before.grid.amounts(before.spent), shared.grid.powers, strict=True)
+    first, second = (strict(amount, power)[1] for amount, power in amounts)
+    if first > shared.left[0] or second > shared.left[1]:
+        raise BudgetExceeded(spent_before(shared, (first, second), data))
+    return first, second
 
 
 def others(transaction: Transaction, kind: str) -> str:

@@ -85,6 +85,11 @@ def settled(stated: Terms, known: Terms, names: Any) -> bool:
     return stated.items() <= known.items()
 
 
+def _counted(t: Transaction, costs: Mapping[str, Any]) -> set[str]:
+    """Return the accounts that a charge counts in, by links made after it as well."""
+    return {*costs, *(people for paid in costs for people in t.links(paid))}
+
+
 def compare(t: Transaction, stated: Terms, paying: Any) -> None:
     """Refuse a charge that disagrees with an earlier one of an account that pays."""
     for each in AGREED:
@@ -94,7 +99,7 @@ def compare(t: Transaction, stated: Terms, paying: Any) -> None:
         mine = {name for name in paying if name.startswith(each.accounts)}
         for entry in t.charged_unlike(each.fact, value) if mine else ():
             content = entry.content
-            both = sorted(mine & content["costs"].keys())
+            both = sorted(mine & _counted(t, content["costs"]))
             other = content["facts"][each.fact]
             if both and each.unlike(value, other):
                 raise each.refusal(value, other, both)

@@ -173,8 +173,9 @@ class Ledger:
     def link(self, dataset: str, unit: str, budget: Budget | None = None) -> None:
         """Tie a data set to the people it speaks of: every charge goes to both.
 
-        Data sets of one `unit` share its account, whatever they are called. What was
-        charged before is not in it: link a data set before its first charge.
+        Data sets of one `unit` share its account, whatever they are called. What a data
+        set was charged before is charged to its people now; where their budget does not
+        hold it, the link is refused.
         """
         who = self._authority
         self._store.run(lambda t: accounts.link(t, who, dataset, unit, budget))

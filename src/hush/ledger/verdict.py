@@ -73,6 +73,9 @@ class _Replay:
         elif kind is Kind.GRANT:
             self.limit[scope] = (body["limit"][0], body["limit"][1])
             self.spent.setdefault(scope, (0, 0))
+        elif kind is Kind.LINK:
+            if "carried" in body:  # what the data set had spent before
+                self._add({key: (body["carried"][0], body["carried"][1])}, 1)
         elif kind in OPENING:
             if event in self.opened:
                 raise _Wrong("a key is charged twice")

@@ -12,7 +12,7 @@ from hush.errors import LedgerError
 from hush.ledger.account import Balance
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
-from hush.ledger.entry import GENESIS, Entry, Kind, canonical
+from hush.ledger.entry import GENESIS, OPENING, Entry, Kind, canonical
 from hush.ledger.request import Request
 from hush.ledger.stores.schema import RARE
 
@@ -167,6 +167,12 @@ class Transaction(ABC):
         found = map(_entry, self.rows(sql, same, f'%"{fact}":"_%'))
         stated = ((e, e.content["facts"].get(fact)) for e in found)
         return [e for e, other in stated if other and other != value]
+
+    def stated(self, name: str) -> list[Any]:
+        """Return the facts of every charge of an account, each once."""
+        charges = (e.content for e in self.entries() if e.kind in OPENING)
+        own = (each["facts"] for each in charges if name in each["costs"])
+        return list({canonical(facts): facts for facts in own}.values())
 
     def links(self, dataset: str) -> tuple[str, ...]:
         """Return the accounts that a data set is tied to."""

@@ -10,7 +10,6 @@ from hush.ledger import Budget, Ledger
 from hush.ledger.steps import STEPS
 from ledger.faults import settle, start, storm
 
-SOME = {"release": 30, "killed": 21}
 FEW = {"release": 12, "killed": 9}
 
 
@@ -28,10 +27,10 @@ def _run(url, log, seconds, least, keys=60, fit=40):
     return answers, kills
 
 
-def test_l1_killed_for_ten_seconds_sqlite(sqlite_url, tmp_path):
-    answers, kills = _run(sqlite_url, tmp_path / "log", 10, SOME)
-    assert len(answers) > 5
-    assert sum(kills.values()) > 20
+def test_l1_killed_for_five_seconds_sqlite(sqlite_url, tmp_path):
+    answers, kills = _run(sqlite_url, tmp_path / "log", 5, FEW)
+    assert len(answers) > 3
+    assert sum(kills.values()) > 8
 
 
 def test_l1_killed_for_four_seconds_postgres(postgres_url, tmp_path):

@@ -44,6 +44,7 @@ def worst(case, epsilon, factor=1.0):
     return np.max([exact.hockey(p, q, epsilon) for p, q in case.pairs(factor)], axis=0)
 
 
+@pytest.mark.thin(2)
 @every
 def test_the_curve_covers_the_law(case):
     # The enumeration itself sums thousands of floats: 1e-12.
@@ -131,6 +132,7 @@ NOISED = [
 ]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", NOISED)
 def test_every_coordinate_is_noised(case):

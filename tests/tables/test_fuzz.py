@@ -135,7 +135,7 @@ def run(engine, texts):
 
 
 @pytest.mark.parametrize(
-    "count", [150, pytest.param(10_000, marks=pytest.mark.slow)], ids=["few", "many"]
+    "count", [80, pytest.param(10_000, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_no_expression_makes_an_engine_fail(engine, count):
     if engine.name == "spark":

@@ -107,7 +107,9 @@ class Answer(Shown):
         They cover the noise: the aggregate of the bounded data is inside. With
         `population` they also cover sampling, for the aggregates that can (counts, sums
         of one sign, means, quantiles), if people are an independent sample: a count or
-        a sum is then that expected of another such sample. Clamping is in neither.
+        a sum is then that expected of another such sample. Of a mean the spread of
+        values is not known, so it has the largest that its bounds allow; `estimates`
+        takes a released one. Clamping is in neither.
         """
         checks.real("level", level, above=0, below=1)
         found: dict[str, tuple[Any, Any]] = {}

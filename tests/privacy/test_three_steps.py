@@ -105,7 +105,9 @@ def test_more_poisson_steps_lie_between_their_bounds(q, mu, epsilon):
     curve = repeat(poisson(GDP(mu), rate=q), times=3)
     truth = hockey(q, mu, "+++", epsilon)
     assert curve.remove.delta_at(epsilon) >= truth * (1 - 1e-8)
-    assert curve.remove.delta_at_lower(epsilon) <= truth * (1 + 1e-8)
+    # Cut at 9.5 deviations, the integrals miss what is rarer than that: e^(-9.5²/2).
+    if truth > 1e-18:
+        assert curve.remove.delta_at_lower(epsilon) <= truth * (1 + 1e-8)
 
 
 def test_one_step_too_few_is_noticed():

@@ -61,6 +61,12 @@ class Answer(Shown):
         return tuple(name for name, each in named if isinstance(each, Quantiles))
 
     @property
+    def sampled(self) -> tuple[str, ...]:
+        """Names of the aggregates whose only intervals are for the population."""
+        named = self.query.aggregates.items()
+        return tuple(n for n, a in named if getattr(a, "population_ends", False))
+
+    @property
     def counts(self) -> tuple[str, ...]:
         """Names of the aggregates that count rows."""
         named = self.query.aggregates.items()

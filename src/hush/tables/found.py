@@ -185,9 +185,10 @@ class FoundGroups(Groups):
             return table
         return votes.kept_rows(table, unit, self.by, cap=self.cap)
 
-    def words(self) -> str:
-        """Say what the groups are."""
+    def words(self, *, cut: bool) -> str:
+        """Say what the groups are, and whether rows of others are `cut`."""
+        kept = "of who has more, other rows do not count" if cut else "all rows count"
         return (
-            f"Groups by {', '.join(self.by)} that enough people are in; one person is "
-            f"in at most {self.cap} of them."
+            f"Groups by {', '.join(self.by)} that enough people are in; one person "
+            f"votes for at most {self.cap} of them, and {kept}."
         )

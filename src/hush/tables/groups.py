@@ -60,8 +60,8 @@ class Groups(ABC):
         """Return the rows that may belong to one of the groups."""
 
     @abstractmethod
-    def words(self) -> str:
-        """Say what the groups are."""
+    def words(self, *, cut: bool) -> str:
+        """Say what the groups are, and whether rows of others are `cut`."""
 
 
 @final
@@ -110,8 +110,9 @@ class PublicGroups(Groups):
         """Return the rows that belong to one of the groups."""
         return table.filter(_among(table, self.by, self.keys)) if self.by else table
 
-    def words(self) -> str:
+    def words(self, *, cut: bool) -> str:
         """Say what the groups are."""
+        del cut
         if not self.by:
             return "All rows together."
         return f"{len(self.keys)} public groups by {', '.join(self.by)}."

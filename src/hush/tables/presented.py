@@ -96,6 +96,11 @@ class Presented(Shown):
         return self.answer.quantiles
 
     @property
+    def sampled(self) -> tuple[str, ...]:
+        """Names of what covers sampling; see `Answer.sampled`."""
+        return self.answer.sampled
+
+    @property
     def counts(self) -> tuple[str, ...]:
         """Names of what counts rows; see `Answer.counts`."""
         return self.answer.counts

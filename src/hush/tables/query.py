@@ -210,7 +210,7 @@ class Query(called.Helpful):
             f"One person (by {data.unit or 'row'}) counts for at most "
             f"{data.rows} rows over all groups together"
             + (f", in at most {data.groups} groups." if data.groups else "."),
-            self.groups.words(),
+            self.groups.words(cut=self._rounded),
             *(f"{part.name}: {part.words()}" for part in self.parts),
             *(each.note for each in self.readings if each.note),
         ]

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
 
 
-_NOISE = (
-    "(95% intervals, each by itself, of the noise; not of what bounds and rows= cut)"
-)
+_NOISE = "(95% intervals, each by itself, of the noise; not of what {} cut)"
+_SAMPLED = "(intervals of {} cover the sampling of people too)"
 _PARTS = (
     "(a count has decimals: so has its noise, and of people with more than {} each "
     "weighs less)"
@@ -186,7 +185,9 @@ class Shown(called.Helpful, ABC):
             ]
         said = [self._protected()]
         if any(name.endswith("_low") for name in columns):
-            said.append(_NOISE)
+            said.append(_NOISE.format(self._cutting))
+        if self.sampled:
+            said.append(_SAMPLED.format(", ".join(self.sampled)))
         if self._in_parts(columns):
             said.append(_PARTS.format(self._most))
         if self.quantiles:
@@ -208,6 +209,12 @@ class Shown(called.Helpful, ABC):
         return f"({who} is protected, {receipt.neighbors})"
 
     @property
+    def _cutting(self) -> str:
+        """What may take something away, which no interval covers."""
+        private = self.receipt.keys == "private"
+        return "bounds, rows= and most=" if private else "bounds and rows="
+
+    @property
     def _most(self) -> str:
         """How many rows of one person count, in words."""
         most = self.receipt.notes["rows"]
@@ -217,6 +224,11 @@ class Shown(called.Helpful, ABC):
     @abstractmethod
     def quantiles(self) -> tuple[str, ...]:
         """Names of the aggregates that are several quantiles at once."""
+
+    @property
+    @abstractmethod
+    def sampled(self) -> tuple[str, ...]:
+        """Names of the aggregates whose only intervals are for the population."""
 
     @property
     @abstractmethod

@@ -18,9 +18,19 @@ The keys name results in five teaching texts: **N** are lecture notes in 14 chap
 **L** is a lecture on the Laplace mechanism, **Z** a text on zero-concentrated privacy,
 **G** a lecture on generalization, **C** a note on concentration of measure. Where a
 text slips, the corrected form is implemented; the corrections are
-[at the end](#corrections).
+[at the end](#corrections), and before them results of which
+[the texts do not speak](#beyond-the-texts). Tests are in `tests/`; the file of each
+concept is in `ARCHITECTURE.md`.
 
 {count} This page is written by `make pages`; a test compares it.
+"""
+
+
+BEYOND = """\
+## Beyond the texts
+
+Every mechanism is also held against its exact law by `mechanisms/test_laws.py`, and
+everything that reads data by [an audit](audit.md#hush-audits-itself).
 """
 
 
@@ -37,6 +47,14 @@ def _test(name: str) -> str:
     return f"`{file.removeprefix('tests/')}` `{function}`"
 
 
+def _names(symbols: str) -> str:
+    return "<br>".join(f"`{each}`" for each in symbols.split()) or "–"
+
+
+def _tests(tests: str) -> str:
+    return "<br>".join(_test(each) for each in tests.split()) or "–"
+
+
 def _row(keys: str, says: str, done: dict[str, Any]) -> str:
     symbols: dict[str, None] = {}
     tests: dict[str, None] = {}
@@ -48,8 +66,7 @@ def _row(keys: str, says: str, done: dict[str, Any]) -> str:
     missing = [key for key in keys.split() if key not in done]
     if missing:
         says = f"{says} (still to come: {', '.join(missing)})"
-    where = "<br>".join(f"`{each}`" for each in symbols) or "–"
-    checked = "<br>".join(_test(each) for each in tests) or "–"
+    where, checked = _names(" ".join(symbols)), _tests(" ".join(tests))
     return f"| {named} | {_cell(says)} | {where} | {checked} |"
 
 
@@ -65,6 +82,12 @@ def page() -> str:
         rows = [_row(each["keys"], each["says"], done) for each in section["result"]]
         head = "| key | result and formula | symbol | test |\n|---|---|---|---|"
         parts.append(f"## {section['title']}\n\n{head}\n" + "\n".join(rows) + "\n")
+    more = [
+        f"| {_cell(each['says'])} | {_names(each['symbol'])} | {_tests(each['test'])} |"
+        for each in results["beyond"]
+    ]
+    head = f"{BEYOND}\n| result | symbol | test |\n|---|---|---|\n"
+    parts.append(head + "\n".join(more) + "\n")
     slips = "\n".join(f"- {_cell(each['says'])}" for each in results["correction"])
     parts.append(f"## Corrections\n\n{slips}\n")
     return "\n".join(parts)

@@ -67,8 +67,8 @@ def test_nobody_asks_without_an_account_and_no_ledger_is_begun(shop):
     ("options", "said"),
     [
         (["--grant", "ana"], "add -e EPSILON"),
-        (["-e", 0.3], "name one with --grant"),
-        (["-d", 1e-6], "name one with --grant"),
+        (["-e", 0.3], "named with --grant"),
+        (["-d", 1e-6], "named with --grant"),
     ],
 )
 def test_a_share_has_a_name_and_an_amount(shop, options, said):

@@ -35,6 +35,16 @@ def test_two_months_share_the_budget_of_their_people(shop):
     shown = shop.json("budget", "--raise", "--link", "drivers", "-e", 2, "-d", 1e-6)
     assert left(shown)["unit:drivers"] == pytest.approx(1.0)
     assert shop.run("verify").exit_code == 0
+    again = shop.run("budget", "--open")
+    assert "'april' had its account before" in again.stderr
+    assert "other data (trips, april)" not in refused.stderr
+    assert "other data (trips)" in refused.stderr
+
+
+def test_people_have_the_delta_of_the_data_set(shop):
+    shop.json("query", COUNT, "-e", 0.5)
+    shown = shop.json("budget", "--link", "drivers", "-e", 1)["accounts"][1]
+    assert shown["delta_limit"] == 1e-5
 
 
 def test_a_link_that_would_not_hold_what_was_spent_is_refused(shop):

@@ -11,7 +11,9 @@ import pytest
 from hush.audit import assert_replays, replay
 from hush.errors import InvalidArgument
 from hush.holdout import Answer, Holdout
+from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
+from hush.privacy import Pure
 
 SIZE = 400
 LABELS = [0, 1] * (SIZE // 2)
@@ -90,6 +92,29 @@ def test_records_of_a_frame_are_asked_by_name(made, queries):
     asked = holdout(frame, queries)
     answer = asked.ask(lambda person: person["sex"] == "f")
     assert abs(answer.value - 0.5) < asked.plan.radius
+
+
+def test_a_list_of_what_no_label_can_equal_is_refused_too():
+    holdout = Holdout(np.array(["yes", "no"] * 50), queries=3)
+    for wrong in ([0] * 100, np.zeros(100, object)):
+        with pytest.raises(InvalidArgument, match="numbers and labels are texts"):
+            holdout.submit(wrong)
+    assert holdout.left == 3
+    holdout.submit(["yes", 0] * 50)  # some may be right
+
+
+def test_a_plan_is_charged_for_one_record_replaced():
+    budget = Budget(epsilon=9, delta=1e-5)
+    plan = Holdout(np.arange(100) % 2, queries=3).plan
+    ledger = Ledger.open("memory://", budget=budget)
+    receipt = ledger.charge(plan, delta=1e-6)
+    assert (receipt.neighbors, receipt.unit) == ("replace-one", "row")
+    assert receipt.cost["dataset:default"][0] >= plan.curve.epsilon_at(1e-6)
+    about = {"neighbors": "add-remove", "unit": "row"}
+    ledger = Ledger.open("memory://", budget=budget)
+    ledger.charge(Pure(epsilon=0.1), notes=about)
+    with pytest.raises(InvalidArgument, match="'replace-one', and dataset"):
+        ledger.charge(plan)
 
 
 def test_what_no_label_can_equal_is_refused_before_a_question_is_used():

@@ -13,6 +13,10 @@ from hush.cli.session import Debug, Json, Quiet, Session, session
 from hush.errors import InvalidArgument
 from hush.ledger import Admin, Budget, Ledger
 
+KNOWN = (
+    "{!r} had its account before. Data of its own, as of another month, needs another "
+    "name in {}."
+)
 PASSWORD = "HUSH_ADMIN_PASSWORD"
 OTHERS = (
     "Only charges are listed; the other entries are answers and changes of accounts."
@@ -66,7 +70,8 @@ class _Change:
         analyst: str | None,
         people: str | None,
         epsilon: float | None,
-        delta: float,
+        delta: float | None,
+        own: Budget,
     ) -> "_Change":
         """Read the options, or say which do not go together."""
         if opening and raising:
@@ -85,6 +90,8 @@ class _Change:
             )
         if people is not None and epsilon is None and (delta or raising):
             raise InvalidArgument(f"--link {people} needs -e EPSILON beside that.")
+        if delta is None:
+            delta = own.delta if people is not None else 0.0
         share = None if epsilon is None else Budget(epsilon=epsilon, delta=delta)
         return cls(opening, raising, analyst, people, share)
 
@@ -144,8 +151,11 @@ def budget(
         float | None, typer.Option("--epsilon", "-e", help="ε of --grant or --link.")
     ] = None,
     delta: Annotated[
-        float, typer.Option("--delta", "-d", help="δ of --grant or --link.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            "--delta", "-d", help="δ of --grant (0) or --link (as in hush.toml)."
+        ),
+    ] = None,
     admin: Annotated[
         Path | None,
         typer.Option(
@@ -170,7 +180,9 @@ def budget(
     """
     with session("budget", as_json, quiet, debug) as out:
         about = config.read(where)
-        change = _Change.of(opening, raising, grant, link, epsilon, delta)
+        options = (opening, raising, grant, link, epsilon, delta)
+        change = _Change.of(*options, about.budget)
+        known = opening and ledgers.known(about)
         with change.made(about, _admin(admin)) as ledger:
             remaining, history = ledgers.everybody(ledger), ledger.history()
         rows = charges.listed(history, f"dataset:{about.name}")
@@ -179,6 +191,8 @@ def budget(
             out.note(OTHERS)
         else:
             out.show("Nothing was spent yet.")
+        if known:
+            out.note(KNOWN.format(about.name, about.path.name))
         out.show("")
         for each in remaining.accounts:
             out.show(str(each))

@@ -69,6 +69,14 @@ def names(ledger: Ledger) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def known(about: "Config") -> bool:
+    """Whether a data set of this name has an account already, in a file of ours."""
+    if not about.ledger.startswith(_SQLITE) or not present(about.ledger):
+        return False
+    with existing(about.ledger) as ledger:
+        return f"dataset:{about.name}" in names(ledger)
+
+
 def paying(config: "Config", analyst: str | None = None) -> Ledger:
     """Open the ledger of a data set, for an analyst who has an account in it.
 
@@ -79,7 +87,8 @@ def paying(config: "Config", analyst: str | None = None) -> Ledger:
     ledger = existing(config.ledger, dataset=config.name, analyst=analyst)
     try:
         if f"dataset:{config.name}" not in names(ledger):
-            others = ", ".join(each.partition(":")[2] for each in names(ledger))
+            kinds = [each.partition(":") for each in names(ledger)]
+            others = ", ".join(name for kind, _, name in kinds if kind == "dataset")
             raise LedgerError(
                 f"this ledger is of other data ({others or 'none yet'}), not of "
                 f"{config.name!r}. Name another in {config.path.name}, or add this "

@@ -25,7 +25,7 @@ def plan(
     delta: Delta = 0.0,
     within: Annotated[
         float | None,
-        typer.Option(help="Instead of ε: the error that shall not be exceeded."),
+        typer.Option(help="Instead of ε: the error that no output shall exceed."),
     ] = None,
     cell: Annotated[float, typer.Option(help="Rows of a group to plan for.")] = 1000,
     level: Level = 0.95,

@@ -78,15 +78,16 @@ def query(
 
     Example: hush query "SELECT region, COUNT(*) AS n FROM trips GROUP BY region" -e 0.5
     """
+    if epsilon is None and not again:
+        raise typer.BadParameter(
+            "say what to spend, as in -e 0.5; only --stored needs none.",
+            param_hint="--epsilon",
+        )
     with session("query", as_json, quiet, debug) as out:
         checks.real("level", level, above=0, below=1)  # before anything is paid
         if as_csv and as_json:
             raise InvalidArgument("give --csv or --json, not both.")
         about = config.read(where)
-        if epsilon is None and not again:
-            raise InvalidArgument(
-                "say what to spend, as in -e 0.5; only --stored needs no --epsilon."
-            )
         if epsilon is not None:
             planned(about, text, epsilon, delta)  # refused before anything is opened
         asked = _Asked(text, key, analyst)

@@ -67,6 +67,18 @@ def _type(values: Any) -> str:
     return {"U": "text", **dict.fromkeys("iuf", "number")}.get(kind, "")
 
 
+def _held(submitted: Any) -> str:
+    """Return what all entries of a list are; who submits them knows them."""
+    kinds = {_kind(each) for each in np.asarray(submitted, object).flat}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _kind(entry: Any) -> str:
+    if isinstance(entry, str):
+        return "text"
+    return "number" if isinstance(entry, (int, float, np.number)) else ""
+
+
 def _take(data: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(data, "iloc"):
         return data.iloc[rows]
@@ -197,7 +209,7 @@ class People:
                 "probabilities submit the class, as classes[p.argmax(axis=1)], or pass "
                 "a grade= of your own."
             )
-        types = (_type(predictions), _type(self._labels))
+        types = (_type(predictions) or _held(predictions), _type(self._labels))
         if "".join(types) in ("textnumber", "numbertext"):
             raise InvalidArgument(
                 f"predictions are {types[0]}s and labels are {types[1]}s: none would "

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from scipy import special
@@ -15,6 +15,7 @@ from hush.holdout.scores import GRAIN
 from hush.mechanisms import Gaussian
 from hush.privacy import repeat
 from hush.privacy.curve import Curve
+from hush.units import Neighbors
 
 _MODEST = 0.5  # noise of a plan that privacy does not protect, in sampling errors
 
@@ -41,6 +42,8 @@ class Plan:
     mechanism: Gaussian
     curve: Curve
     radius: float
+    neighbors: ClassVar[Neighbors] = Neighbors.REPLACE_ONE
+    unit: ClassVar[str] = "row"  # one record is one person
 
     @property
     def vacuous(self) -> bool:

@@ -4,7 +4,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from hush.brief import methods
 from hush.errors import (
@@ -28,9 +28,6 @@ from hush.ledger.release import Release
 from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
 from hush.noise.source import SECURE, Source, sourced
-
-if TYPE_CHECKING:
-    from hush.privacy import Curve
 
 _FAILURE = canonical({"error": "query_failed"})  # the same for every cause
 
@@ -202,15 +199,15 @@ class Ledger:
         version: str = "",
         notes: Mapping[str, Any] | None = None,
     ) -> Receipt:
-        """Charge a curve, or a mechanism at a sensitivity, that is run elsewhere.
+        """Charge a curve, a plan, or a mechanism at a sensitivity, run elsewhere.
 
         `delta` says at which δ an account of ε reads the curve. Without it: 0 where
         the curve is pure, its own δ where it has one, else a hundredth of the budget's.
         What a curve is about only you know: notes={"unit": ..., "neighbors": ...}.
         """
-        curve: Curve = what
-        if not hasattr(what, "epsilon_at"):
-            curve = what.curve() if sensitivity is None else what.curve(sensitivity)
+        curve: Any = what if hasattr(what, "epsilon_at") else what.curve
+        if not hasattr(curve, "epsilon_at"):  # a mechanism's depends on sensitivity
+            curve = curve() if sensitivity is None else curve(sensitivity)
         spend = Spend.of(what, curve, version, notes)
         key = key_or_new(key)
         event = self._payers.reserve(spend, key, delta, Kind.CHARGE)

@@ -39,10 +39,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave most cases of a test marked `thin(n)` to the slow lane.
 
     Every n-th case stays in the fast one, counted among those that were collected: a
-    case that is asked for by its name always runs.
+    case that is asked for by its name always runs. `slow_on("spark")` leaves that case.
     """
     seen: collections.Counter[str] = collections.Counter()
     for item in items:
+        for mark in item.iter_markers("slow_on"):
+            if mark.args[0] in item.callspec.params.values():
+                item.add_marker(pytest.mark.slow)
         thin = item.get_closest_marker("thin")
         if thin and not item.get_closest_marker("slow"):
             name = item.nodeid.partition("[")[0]

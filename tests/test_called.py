@@ -12,7 +12,7 @@ from hush import called
 from hush.brief import brief
 from hush.errors import InvalidArgument
 from hush.holdout import Holdout
-from hush.learn import KMeans, sgd
+from hush.learn import PCA, KMeans, sgd
 from hush.mechanisms import Gaussian, Laplace
 from hush.privacy import GDP, RDP, Approx, Pure, poisson, repeat
 
@@ -58,6 +58,7 @@ CALLS = {
     "Others have names: ledger, key, source": lambda: KMeans(2, bounds=(0, 1)).fit(
         np.ones((3, 1)), None, np.ones(3)
     ),
+    "PCA takes its options by name: epsilon, delta": lambda: PCA(2, 1.0, 0.0, 9),
     "one argument: write (X, y)": lambda: Holdout(np.ones(3), np.ones(3), queries=3),
     "Holdout has no argument 'k'. Write queries.": lambda: Holdout(np.ones(3), k=3),
     "are one argument: write (X, y).": lambda: sgd.train(

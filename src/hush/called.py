@@ -110,12 +110,17 @@ TRAIN = {
     **_all("epochs num_epochs", "Write steps: epochs·records/batch of them."),
     **_all("num_steps iterations max_iter", "Write steps."),
     **_all("batch_size lot_size", "Write batch."),
+    **_all("sample_rate sampling_rate", "Write batch, which is rate·records."),
     **_all("lr learning_rate", "Write optimizer=optax.sgd(0.1)."),
     **_all("noise_multiplier sigma noise", "Write std, which is in clips too."),
     **_all("max_grad_norm l2_norm_clip clip_norm", "Write clip."),
     **_all("target_epsilon eps", "Write epsilon."),
     **_all("target_delta", "Write delta."),
     **_all("accountant budget", FIT["accountant"]),
+}
+TRAINED = {
+    **_all("get_epsilon", "Write .curve.epsilon_at(1e-5), or .epsilon at its delta."),
+    **_all("model module weights parameters", "Write .params, or .average."),
 }
 _NOISY = "Write mu=1/{0}, for noise of {0} times the sensitivity."
 GDP = {name: _NOISY.format(name) for name in ("sigma", "noise_multiplier", "std")}
@@ -149,7 +154,7 @@ _ARGUMENTS = {
     "bounds": "lower upper low high lo hi clip range clamp clipping_bounds limits",
     "unit": "user user_id id id_column person people privacy_unit unit_column",
     "neighbors": "neighbours relation adjacency neighboring_relation",
-    "keys": "key groups categories domain partitions",
+    "keys": "key groups categories domain partitions public_partitions keyset",
     "values": "categories domain keys",
     "at": "q p percentile quantile",
     "edges": "bins breaks",

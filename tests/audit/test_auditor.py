@@ -70,6 +70,7 @@ def leaking(kind, source):
 
 
 @pytest.mark.thin(3)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "kind",
     ["float laplace", "float gauss", "nan", "classes", "error", "length", "reused",

@@ -105,6 +105,7 @@ def test_gaussian_answers_come_near(mu, p):
     assert best >= 0.7 * claim
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("mu", [1e-3, 0.05, 0.5, 2.0])
 @pytest.mark.parametrize("p", [1.0, 0.05, 1e-5])
 def test_the_gaussian_bound_against_sixty_digits(mu, p):

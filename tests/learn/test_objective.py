@@ -56,6 +56,7 @@ def largest_loss(mechanism, bound, penalty, tail=math.inf):
     return worst
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("bound", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 def test_n6_1_the_exact_loss_on_a_line_is_within_the_claim(bound, epsilon):
@@ -203,6 +204,7 @@ def test_runs_have_the_ideal_law_on_a_line(factor):
 BALL, BOX = Ball(1.0), Box.of((-1, 1), 2, intercept=True)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize(

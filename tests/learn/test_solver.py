@@ -51,6 +51,7 @@ LOSSES = [Logistic(), Logistic(tail=0.5), LogCosh(0.5), HuberHinge(0.5), Poisson
 NAMES = ["logistic", "tails", "log-cosh", "hinge", "poisson"]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 def test_the_certificate_is_above_the_true_gradient(loss, size):

@@ -64,6 +64,7 @@ def once():
         yield run
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("step", [*STEPS, "released"])
 def test_killed_at_one_step_and_resumed(step, once, sqlite_url, tmp_path):
     """The shortest form of L1: one process, one kill, one retry."""

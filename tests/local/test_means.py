@@ -116,6 +116,7 @@ def test_a_shifted_window_is_noticed():
     assert p_value(observed, expected) < FALSE_ALARM
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("mean", MEANS, ids=repr)
 @pytest.mark.parametrize("value", [-2.0, 1.0, 6.0])

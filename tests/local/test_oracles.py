@@ -58,6 +58,7 @@ def fit(oracle, value, reports, laws):
     return p_value([counts[y] for y in laws[value]], expected)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("oracle", small(), ids=repr)
 def test_reports_follow_the_enumerated_law(oracle):

@@ -115,6 +115,7 @@ def test_given_the_directions_the_ratio_is_attained_and_not_exceeded(mean):
     assert worst == mean.ratio
 
 
+@pytest.mark.thin(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "mean", [VectorMean(2.0, 3), VectorMean(4.0, 5), VectorMean(0.5, 2)], ids=repr

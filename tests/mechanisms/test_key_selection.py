@@ -151,6 +151,7 @@ def tail(std, reach):
         return mpmath.fsum(weight[reach + width :]) / mpmath.fsum(weight)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("std", [0.5, 1, 3, 10])
 @pytest.mark.parametrize("threshold", [2, 5, 17, 40])
 def test_n8_tails_are_exact_and_rounded_up(std, threshold):

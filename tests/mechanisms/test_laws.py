@@ -61,6 +61,7 @@ def test_a_twin_with_less_noise_is_caught(case):
     assert np.any(claimed(case) < worst(case, span(case), 0.95) - 1e-6)
 
 
+@pytest.mark.thin(2)
 @every
 def test_noise_buys_privacy(case):
     noise = case.mechanism.noise

@@ -39,6 +39,7 @@ def sampled(sampler, bulk: bool, draws: int = DRAWS):
     return np.concatenate([draw(4000, source) for _ in range(draws // 4000)])
 
 
+@pytest.mark.thin(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("bulk", [False, True], ids=["steps", "table"])
 @pytest.mark.parametrize("word", WORDS, ids=lambda word: f"{word.bits} bits")

@@ -94,6 +94,7 @@ def test_texts_do_not_overlap_and_stay_inside(data, name):
 SAVED = [(name, "svg") for name in NAMES] + [("release", "png"), ("profile", "pdf")]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.thin(4)
 @pytest.mark.parametrize(("name", "kind"), SAVED)
 def test_a_saved_picture_has_the_same_bytes_again(data, tmp_path, name, kind):

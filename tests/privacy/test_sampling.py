@@ -215,6 +215,7 @@ def _kary(value, size, epsilon):
     return [w / sum(weight) for w in weight]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("people", [2, 3, 6])

@@ -69,6 +69,7 @@ def separate(query):
 CUT = pytest.mark.parametrize("cut", [True, False], ids=["cut", "whole"])
 
 
+@pytest.mark.slow_on("spark")
 @pytest.mark.thin(4)
 @pytest.mark.parametrize("most", [1, 2, 4, 100])
 @CUT

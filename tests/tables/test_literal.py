@@ -51,6 +51,7 @@ def columns(rows):
 LIGHT = [(p, "abc"[p % 3], float(p % 11)) for p in range(30)]
 
 
+@pytest.mark.slow_on("spark")
 def test_people_within_their_caps_count_whole(engine):
     found = exact(query(engine.table(columns(LIGHT))))
     assert (found["rows"] / 2**20).tolist() == [10, 10, 10]
@@ -59,6 +60,7 @@ def test_people_within_their_caps_count_whole(engine):
     assert np.allclose(grid.read(found["total x"]), truth, atol=1e-3)
 
 
+@pytest.mark.slow_on("spark")
 @pytest.mark.thin(3)
 def test_a_heavy_person_keeps_whole_rows_in_few_groups(engine):
     # HAZARDS S8: 300 different rows and 300 equal ones, in three groups.
@@ -101,6 +103,7 @@ def test_one_person_moves_no_more_than_declared(neighbors):
                 assert np.abs(one[name] - two[name]).sum() <= limit
 
 
+@pytest.mark.slow_on("spark")
 def test_a_release_with_caps_is_near_the_truth(engine):
     answer = query(engine.table(columns(LIGHT))).release(epsilon=1e6)
     assert np.allclose(answer.values["n"], 10, atol=0.1)

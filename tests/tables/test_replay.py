@@ -100,7 +100,7 @@ def check(grouping, neighbors, chosen, seeds, unit="who", opened=arrow):
     return pairs
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize(
     ("grouping", "seeds"),

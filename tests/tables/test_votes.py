@@ -68,6 +68,7 @@ def test_every_engine_counts_the_same_votes(engine):
     assert column.dtype == np.int64
 
 
+@pytest.mark.slow_on("spark")
 def test_a_person_with_many_keys_keeps_the_cap(engine):
     # HAZARDS S8: ten thousand rows, a thousand keys, some of them shared.
     rows = [(7, f"k{i % 1000}", 0) for i in range(10_000)] + [(8, "k1", 0)]
@@ -78,6 +79,7 @@ def test_a_person_with_many_keys_keeps_the_cap(engine):
     assert len(others) + (found[("k1",)] > UNIT) == 9
 
 
+@pytest.mark.slow_on("spark")
 def test_which_keys_are_kept_depends_on_the_salt_and_the_person_alone(engine):
     rows = [(p, f"k{i}", 0) for p in (1, 2, 3) for i in range(30)]
 
@@ -137,6 +139,7 @@ def test_one_person_moves_their_own_votes_200(duckdb_tables, rows, cap):
     check_one_person(rows, cap, duckdb_tables)
 
 
+@pytest.mark.slow_on("spark")
 def test_equal_hashes_never_exceed_the_cap(engine, monkeypatch):
     # A hash that tells nothing apart: keys at the edge are dropped, not added.
     monkeypatch.setattr(
@@ -155,6 +158,7 @@ def test_rows_without_a_unit_column_are_people(engine):
     assert sum(read(holders(table, None, ("p",)), "_people").values()) == len(MIXED)
 
 
+@pytest.mark.slow_on("spark")
 def test_holders_count_people(engine):
     rows = [(p, f"k{i}", 0) for p in range(6) for i in range(3) for _ in range(2)]
     table = engine.table(arrow(rows))
@@ -183,6 +187,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_read(by, cap):
         votes(table, "u", by, cap=cap)
 
 
+@pytest.mark.slow_on("spark")
 def test_people_who_are_written_in_two_ways_are_one(engine):
     # Engines group 0.0 with -0.0, while their hashes differ: a person with two hashes
     # for each key kept more keys than the cap. NaN is nobody, as NULL is.

@@ -80,6 +80,7 @@ RULES = [
 LIGHT = [(p, k) for p in (0, 5) for k in range(3)]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_every_tiny_table(rule):
     for size in range(1, 5):

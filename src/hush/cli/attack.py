@@ -1,5 +1,6 @@
 """`hush attack`: what aggregates reveal without noise, and with it."""
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -93,6 +94,7 @@ def difference(
     """
     with session("attack difference", as_json, quiet, debug) as out:
         from hush.audit import difference as attacked
+        from hush.mechanisms import Laplace
 
         secret = integers(101, people, source=SECURE)
 
@@ -106,7 +108,14 @@ def difference(
         table = _table("two sums", "what they say of one person")
         table.add_row("exact", f"{plain:,.0f}")
         table.add_row(f"epsilon {epsilon:g} in all", f"{noisy:,.0f}")
-        out.show(table, "", f"The secret is {truth}, of values from 0 to 100.")
+        # The difference of two answers has the noise of both.
+        spread = math.sqrt(2) * Laplace(scale=200 / epsilon).error.std
+        out.show(
+            table,
+            "",
+            f"The secret is {truth}, of values from 0 to 100; "
+            f"the noise scatters by ± {spread:,.0f}, so a close guess is luck.",
+        )
         out.give(
             people=people, epsilon=epsilon, secret=truth, exact=plain, private=noisy
         )
@@ -133,7 +142,9 @@ def membership(
             found = attacked(noise, 0, 1, claim=noise.curve(1), samples=samples)
         table = _table("membership in a count", "true minus false alarms")
         table.add_row("exact count", "100.0%")
-        table.add_row(f"epsilon {epsilon:g}, measured", f"{found.advantage:.1%}")
+        chance = 2 / math.sqrt(samples)  # two deviations of a difference of shares
+        shown = f"{found.advantage:.1%} ± {chance:.1%}"
+        table.add_row(f"epsilon {epsilon:g}, measured", shown)
         table.add_row(f"epsilon {epsilon:g}, proven", f"{found.advantage_bound:.1%}")
         out.show(table)
         out.give(

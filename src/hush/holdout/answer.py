@@ -68,7 +68,8 @@ class Answer:
         low, high = self.interval()
         return (
             f"{self.value:.4g}, from {low:.4g} to {high:.4g} ({100 * self.level:g}%, "
-            f"all answers at once), {self.left} questions left"
+            f"all answers at once), {self.left} "
+            + ("question left" if self.left == 1 else "questions left")
             + (": the interval is the whole range" if self.vacuous else "")
             + (" (seeded: a rehearsal)" if self.seeded else "")
         )

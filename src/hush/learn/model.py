@@ -36,9 +36,13 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     epsilon: float
     _method_decides: ClassVar[bool] = False  # whether delta=None leaves δ to the method
 
-    def __new__(cls, *_: Any, **options: Any) -> Self:
+    def __new__(cls, *args: Any, **options: Any) -> Self:
         """Answer options of other libraries with what to write; the rest is Python."""
         known = inspect.signature(cls.__init__).parameters
+        by_place = [p for p in known.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        if len(args) >= len(by_place):
+            names = ", ".join(list(known)[1:])
+            raise TypeError(f"{cls.__name__} takes its options by name: {names}.")
         called.expected(cls.__name__, options, known, called.MODEL)
         made: Self = super().__new__(cls)
         return made

@@ -51,6 +51,7 @@ FRAMES = {
 
 
 @pytest.mark.thin(3)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", FRAMES)
 def test_frames_train_as_their_arrays_do(name):
     def shift(p, row):  # truth values have no minus

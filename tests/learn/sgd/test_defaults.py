@@ -41,6 +41,7 @@ def impulse(plan, steps=200):
     return -descended(defaults.optimizer(plan), gradient, steps, jnp.zeros(()))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("plan", PLANS, ids=repr)
 def test_noise_alone_carries_a_parameter_three_tenths_at_most(plan):
     # Noise of each step is carried on for as many steps as are left.
@@ -51,6 +52,7 @@ def test_noise_alone_carries_a_parameter_three_tenths_at_most(plan):
         assert walk == pytest.approx(0.3, rel=1e-4)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("plan", PLANS, ids=repr)
 def test_one_clip_moves_at_most_one_at_once_and_ten_in_the_end(plan):
     found = impulse(plan)

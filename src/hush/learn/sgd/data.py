@@ -32,7 +32,10 @@ def described(data: Any) -> Any:
     found = jax.tree.map(_described, data)
     shapes = [each.shape for each in jax.tree.leaves(found)]
     if not shapes or not all(shapes):
-        raise InvalidArgument(f"{_WANTED}; got none, or one without rows.")
+        raise InvalidArgument(
+            f"{_WANTED}; got none, or one without rows. A list of pairs (x, y), one "
+            "for each person, is turned by X, y = map(numpy.stack, zip(*pairs))."
+        )
     if len({shape[0] for shape in shapes}) != 1:
         raise InvalidArgument(
             "data must have the same number of rows in every array; these differ."

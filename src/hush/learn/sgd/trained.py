@@ -1,9 +1,11 @@
 """What training returns: a model that knows what it cost."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, final
 
+from hush import called
 from hush.learn.sgd.training import Training
 from hush.privacy.curve import Curve
 from hush.units import Neighbors
@@ -11,7 +13,7 @@ from hush.units import Neighbors
 
 @final
 @dataclass(frozen=True)
-class Trained:
+class Trained(called.Helpful):
     """Public results of one run: noisy parameters, their mean, and the guarantee.
 
     `epsilon` is what the run costs at `delta`: that of the call, or else the default.
@@ -28,6 +30,10 @@ class Trained:
     release: Any = None
     resumed_from: int = 0
     delta: float = 1e-5
+
+    @property
+    def _near(self) -> Mapping[str, str]:
+        return called.TRAINED
 
     @property
     def curve(self) -> Curve:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush import called
+from hush import called, mechanisms
 from hush.brief import brief
 from hush.errors import InvalidArgument
 from hush.holdout import Holdout
@@ -59,6 +59,12 @@ CALLS = {
         np.ones((3, 1)), None, np.ones(3)
     ),
     "PCA takes its options by name: epsilon, delta": lambda: PCA(2, 1.0, 0.0, 9),
+    "mean has no argument 'lower'. Write bounds=(lower, upper).": lambda: (
+        mechanisms.mean(lower=0, upper=8)
+    ),
+    "hush.open has no argument 'privacy_id'. Write unit.": lambda: hush.open(
+        TRIPS, privacy_id="who"
+    ),
     "one argument: write (X, y)": lambda: Holdout(np.ones(3), np.ones(3), queries=3),
     "Holdout has no argument 'k'. Write queries.": lambda: Holdout(np.ones(3), k=3),
     "are one argument: write (X, y).": lambda: sgd.train(

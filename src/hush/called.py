@@ -152,7 +152,10 @@ _ARGUMENTS = {
     "scale": "b",
     "level": "confidence conf confidence_level conf_level",
     "bounds": "lower upper low high lo hi clip range clamp clipping_bounds limits",
-    "unit": "user user_id id id_column person people privacy_unit unit_column",
+    "unit": "user user_id id id_column person people privacy_unit unit_column "
+    "privacy_id privacy_key",
+    "rows": "max_rows max_rows_per_id max_contributions contributions",
+    "groups": "max_partitions_contributed max_groups max_groups_per_id",
     "neighbors": "neighbours relation adjacency neighboring_relation",
     "keys": "key groups categories domain partitions public_partitions keyset",
     "values": "categories domain keys",

@@ -253,3 +253,14 @@ def test_one_run_is_near_the_best_that_guesses_all(canaries, epsilon, delta):
         assert min(bounds) <= best * 1.15
     if canaries == 3:
         assert best == pytest.approx(most_right(3, 3, 3, epsilon, delta), rel=1e-6)
+
+
+def test_it_says_where_canaries_are_too_few():
+    told = one_run(lambda coins: coins * 1.0, 300, claim=GDP(1.6), source=Seeded(1))
+    assert not told.violated
+    assert not told.can_refute
+    assert "So few canaries cannot refute this claim" in str(told)
+    enough = one_run(lambda coins: coins * 0.0, 300, claim=GDP(0.5), source=Seeded(1))
+    assert not enough.violated
+    assert enough.can_refute
+    assert "So few" not in str(enough)

@@ -284,3 +284,12 @@ def test_arrays_keep_their_shape():
     assert isinstance(curve.delta_at(1.0), float)
     assert curve.epsilon_at([1e-3, 1e-6]).shape == (2,)
     assert curve.tradeoff_at(np.array([0.1, 0.2])).shape == (2,)
+
+
+@pytest.mark.parametrize("order", [2.0, 8.0, 31.7])
+def test_the_orders_of_a_table_are_tried(order):
+    curve = RDP.table([order], [0.4])
+    by_hand = 0.4 + math.log(1e5) / (order - 1)
+    assert curve.classical_epsilon_at(1e-5) == pytest.approx(by_hand, rel=1e-12)
+    tighter = by_hand + math.log1p(-1 / order) - math.log(order) / (order - 1)
+    assert curve.epsilon_at(1e-5) <= tighter * (1 + 1e-9)  # [CKS20] Proposition 12

@@ -29,6 +29,11 @@ _SHARES = (1, 2, 4, 8, 16)  # of the canaries one in so many is guessed
 _LINES = 128  # of a curve's promises so many bound its tradeoff
 _ROUNDING = 1e-9  # a law is impossible if its mass is above 1 by more than this
 
+_TOO_FEW = (
+    "So few canaries cannot refute this claim, even by scores that are the coins: take "
+    "more of them, or a run that claims less"
+)
+
 Level = Callable[[float], float]  # power of a test -> the level it needs at least
 
 
@@ -51,6 +56,7 @@ class OneRun:
     canaries: int
     guesses: int
     right: int
+    least: float = 0.0  # the p-value of scores that are the coins: none is smaller
 
     @property
     def violated(self) -> bool:
@@ -58,11 +64,17 @@ class OneRun:
         return self.verdict is Verdict.VIOLATED
 
     def __str__(self) -> str:
-        return (
+        told = (
             f"{self.verdict}: {self.claim}, {p_text(self.p_value)}; "
             f"{self.right} of {self.guesses} guesses right ({self.canaries} canaries); "
             f"epsilon >= {self.epsilon_lower:.4g}, mu >= {self.mu_lower:.4g}"
         )
+        return told if self.can_refute else f"{told}. {_TOO_FEW}"
+
+    @property
+    def can_refute(self) -> bool:
+        """Whether so many canaries could refute the claim at all."""
+        return self.least <= 1 - self.level
 
 
 def one_run(
@@ -111,6 +123,8 @@ def one_run(
     found = [bound(canaries, count, right) for count, right in counts]
     best = int(np.argmin(found))
     p_value = min(1.0, found[best] * len(tried))
+    known = [_right(included * 1.0, included, count) for count in tried]
+    least = min(map(bound, [canaries] * len(tried), tried, known)) * len(tried)
     alpha = (1 - level) / len(tried)
     lower = max(_epsilon_lower(canaries, *each, delta, alpha) for each in counts)
     return OneRun(
@@ -124,6 +138,7 @@ def one_run(
         canaries=canaries,
         guesses=counts[best][0],
         right=counts[best][1],
+        least=min(1.0, least),
     )
 
 

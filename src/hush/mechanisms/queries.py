@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hush import checks
+from hush import called, checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import data as records
 from hush.mechanisms.query import Query
@@ -48,6 +48,7 @@ def _people(data: Any) -> int:
         ) from None
 
 
+@called.answering({})
 def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that counts records.
 
@@ -64,6 +65,7 @@ def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     return Query("count", _people, (moves,), relation)
 
 
+@called.answering({})
 def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that adds clamped values; whole bounds and data stay whole.
 
@@ -113,6 +115,7 @@ def _moments(
     return array.size, sums
 
 
+@called.answering({})
 def mean(
     bounds: Bounds,
     *,
@@ -160,6 +163,7 @@ def mean(
     )
 
 
+@called.answering({})
 def variance(
     bounds: Bounds,
     *,
@@ -219,6 +223,7 @@ def variance(
     )
 
 
+@called.answering({})
 def proportion(
     *, size: int | None = None, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
 ) -> Query:

@@ -233,3 +233,12 @@ def test_json_is_one_line_and_its_numbers_are_finite(shop):
     done = shop.run("query", BY, "-e", 1e-9, "--json")
     assert done.stdout.count("\n") == 1
     json.loads(done.stdout, parse_constant=pytest.fail)
+
+
+def test_a_level_that_a_quantile_was_not_drawn_at_is_refused_before_it_is_paid(shop):
+    text = "SELECT MEDIAN(fare) AS m FROM trips"
+    done = shop.run("query", text, "-e", 0.5, "--level", 0.99)
+    assert done.exit_code == 1
+    assert "m is a quantile, whose interval is drawn at 95%" in done.stderr
+    assert shop.spent() == 0
+    shop.json("query", text, "-e", 0.5, "--level", 0.9)

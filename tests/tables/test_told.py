@@ -1,5 +1,7 @@
 """What an answer says beside its numbers."""
 
+import pytest
+
 import hush
 
 
@@ -23,3 +25,22 @@ def test_an_interval_for_the_population_is_called_one():
     median = hush.median("x", bounds=(0, 500), population=True)
     shown = str(data.agg(n=hush.count(), half=median).release(epsilon=5))
     assert "(intervals of half cover the sampling of people too)" in shown
+
+
+def test_a_plan_for_the_population_counts_the_sampling():
+    size = 4000
+    data = hush.open({"x": range(size)}, budget=hush.Budget(epsilon=999))
+    asked = data.agg(m=hush.median("x", bounds=(0, size), population=True))
+    for epsilon in (1, 50):
+        planned = asked.plan(epsilon=epsilon, cell=size).error["m"]
+        low, high = asked.release(epsilon=epsilon).interval(0.95)["m"]
+        assert 0.8 * planned < 2.2 * (high[0] - low[0]) / 2 < 3 * planned
+    with pytest.raises(hush.errors.HushError, match="not reached at any epsilon"):
+        asked.plan(within={"m": 20}, cell=size)
+
+
+def test_a_quantile_below_its_level_says_what_is_missing():
+    data = hush.open({"x": range(500)}, budget=hush.Budget(epsilon=99))
+    median = hush.median("x", bounds=(0, 500), level=0.9)
+    shown = str(data.agg(m=median).release(epsilon=90))
+    assert "a quantile has none above its own level=" in shown

@@ -19,7 +19,8 @@ KNOWN = (
 )
 PASSWORD = "HUSH_ADMIN_PASSWORD"
 OTHERS = (
-    "Only charges are listed; the other entries are answers and changes of accounts."
+    "Only charges of this data set are listed; the other entries are answers, changes "
+    "of accounts, and charges of other data."
 )
 
 

@@ -40,6 +40,18 @@ class _Asked:
             return answer, ledger.remaining(), math.inf
 
 
+def _drawn(plan: Any, level: float) -> None:
+    """Refuse a level at which a quantile would have no interval, before it is paid."""
+    asked = {} if plan is None else plan.query.aggregates
+    for name, each in asked.items():
+        if level > getattr(each, "level", level):
+            raise InvalidArgument(
+                f"{name} is a quantile, whose interval is drawn at {each.level:.0%}: "
+                f"at --level {level:g} it has none. Leave --level out, or ask in "
+                "Python, by hush.quantile(..., level=...)."
+            )
+
+
 def query(
     text: Sql,
     epsilon: Annotated[
@@ -88,8 +100,8 @@ def query(
         if as_csv and as_json:
             raise InvalidArgument("give --csv or --json, not both.")
         about = config.read(where)
-        if epsilon is not None:
-            planned(about, text, epsilon, delta)  # refused before anything is opened
+        if epsilon is not None:  # refused before anything is opened
+            _drawn(planned(about, text, epsilon, delta), level)
         asked = _Asked(text, key, analyst)
         with out.working("asking the data …"):
             answer, remaining, before = (

@@ -158,6 +158,11 @@ class CellInterval(Mechanism):
             depth(self._end_scale(side), self.size, self._miss) for side in self._sides
         )
 
+    def sampling(self, total: int) -> Fraction:
+        """Return what the ends add to their aim for sampling, in a group of `total`."""
+        lines = (self._line(side, total) for side in self._sides)
+        return max(slope * total + start for slope, start in lines)
+
     def run(self, value: Any, *, source: Source = SECURE) -> Between:
         """Return cells for each group, and a noisy total where sampling is covered."""
         cells = Cells.of(value)

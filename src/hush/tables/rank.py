@@ -128,7 +128,10 @@ class Enclosed(_Ranked):
     def guess(self, cell: float, mechanism: Mechanism) -> Any:
         """Return the ends for values spread evenly over the bounds."""
         lower, upper = self.bounds
-        slack = 2 * mechanism.slack / UNIT if isinstance(mechanism, CellInterval) else 0
+        slack = 0.0
+        if isinstance(mechanism, CellInterval):
+            sampling = mechanism.sampling(round(cell * UNIT))
+            slack = float(2 * mechanism.slack + sampling) / UNIT
         half = (upper - lower) * np.minimum(0.5, slack / cell)
         middle = (lower + upper) / 2
         return np.array([[middle], [middle - half], [middle + half]])

@@ -29,7 +29,8 @@ _PARTS = (
 )
 _SEVERAL = "(several quantiles have no interval; hush.quantile has)"
 WIDE = (
-    "(an interval as wide as its bounds says nothing: more epsilon, or coarser groups)"
+    "(an interval as wide as its bounds says nothing: more epsilon, or coarser groups; "
+    "a quantile has none above its own level=)"
 )
 
 

@@ -66,6 +66,7 @@ def holds(found, caps, own):
         assert sum(found.values()) >= min(len(own), caps.rows) * UNIT - len(own)
 
 
+@pytest.mark.slow_on("spark")
 @pytest.mark.thin(5)
 @WIDE
 @pytest.mark.parametrize(

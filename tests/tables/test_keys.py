@@ -38,6 +38,7 @@ FITTING = [
 ]
 
 
+@pytest.mark.slow_on("spark")
 def test_keys_that_fit_find_their_rows(data):
     for name, keys, counts in FITTING:
         asked = data.group_by(name, keys=keys).agg(n=hush.count())

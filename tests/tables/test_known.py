@@ -20,6 +20,7 @@ def opened(table):
     )
 
 
+@pytest.mark.slow_on("spark")
 def test_a_truth_value_is_a_number_on_every_engine(engine):
     data = opened(engine.table(ROWS))
     answer = data.agg(

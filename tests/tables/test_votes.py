@@ -59,6 +59,7 @@ MIXED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow_on("spark")
 def test_every_engine_counts_the_same_votes(engine):
     table = engine.table(arrow(MIXED))
     assert read(votes(table, "u", ("p", "d"))) == by_hand(MIXED, 100)

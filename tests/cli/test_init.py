@@ -160,3 +160,12 @@ def test_a_file_without_types_is_told_how_values_are_spelled(shop, monkeypatch):
     typed = "SELECT AVG(fare) AS fare FROM trips", "-e", 0.1
     assert "An interval as wide" in shop.run("query", *typed).stderr
     assert "AVG(x IS NULL)" not in shop.run("query", *typed).stderr
+
+
+@pytest.mark.parametrize("mark", [";", "|", "\t"])
+def test_another_separator_is_named(shop, mark):
+    (shop.folder / "other.csv").write_text(f"patient{mark}ward\n1{mark}a\n")
+    done = shop.run("init", "other.csv", "--unit", "patient", "-o", "new.toml")
+    assert done.exit_code == 1
+    assert "fields are separated by commas here" in done.stderr
+    assert not (shop.folder / "new.toml").exists()

@@ -96,6 +96,13 @@ def written(source: str, unit: str, budget: Budget, place: Path) -> str:
     """Return the text of a hush.toml for a source."""
     every = schema.columns(source).items()
     columns = {n: t for n, t in every if not n.startswith("_")}  # these are left out
+    only = next(iter(columns)) if len(columns) == 1 else ""
+    if any(mark in only for mark in ";|\t"):
+        raise InvalidArgument(
+            f"{source!r} has one column, {only!r}: fields are separated by commas "
+            "here. Write it anew with commas, as by pandas.read_csv(path, sep=...).to_csv("
+            "path, index=False)."
+        )
     if unit and unit != "row" and unit not in columns:
         from hush.tables.typed import meant
 

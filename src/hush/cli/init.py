@@ -100,8 +100,8 @@ def written(source: str, unit: str, budget: Budget, place: Path) -> str:
     if any(mark in only for mark in ";|\t"):
         raise InvalidArgument(
             f"{source!r} has one column, {only!r}: fields are separated by commas "
-            "here. Write it anew with commas, as by pandas.read_csv(path, sep=...).to_csv("
-            "path, index=False)."
+            "here. Write it anew with commas, as by pandas.read_csv(path, sep=...)"
+            ".to_csv(path, index=False)."
         )
     if unit and unit != "row" and unit not in columns:
         from hush.tables.typed import meant

@@ -150,7 +150,10 @@ class _Stream(Source):
         """Return `size` bytes or, for many, the key of a stream of their own."""
         with self._lock:
             if self._busy:
-                return b"", os.urandom(32)
+                # The draw below may be importing its cipher: importing it here again,
+                # in the same thread, can wait for itself.
+                few = size <= _STOCK // 4
+                return (os.urandom(size), b"") if few else (b"", os.urandom(32))
             self._busy = True
             try:
                 self._check_owner()

@@ -39,6 +39,11 @@ COUNT = "SELECT COUNT(*) AS n FROM trips"
 BY = "SELECT borough, COUNT(*) AS n, AVG(fare) AS fare FROM trips GROUP BY borough"
 
 
+def left(shown):
+    """Return what is left by account, of what `hush budget --json` prints."""
+    return {each["account"]: each["left"] for each in shown["accounts"]}
+
+
 @dataclass(frozen=True)
 class Shop:
     """A folder, and commands that run in it."""

@@ -15,7 +15,14 @@ import pytest
 import hush
 from hush.errors import InsecureSource
 from hush.mechanisms import Laplace, count
-from hush.noise import SECURE, Seeded, discrete_gaussian, discrete_laplace, integers
+from hush.noise import (
+    SECURE,
+    Seeded,
+    discrete_gaussian,
+    discrete_laplace,
+    integers,
+    source,
+)
 
 _CHILD = 64  # bytes that a child sends back
 
@@ -153,6 +160,17 @@ print(len(inside) > 0, len(set(drawn)) == len(drawn))
         check=True,
     )
     assert found.stdout.split() == ["True", "True"]
+
+
+def test_a_draw_that_interrupts_another_needs_no_cipher(monkeypatch):
+    # The draw it interrupts may be importing the cipher, in this very thread.
+    def importing(*_):
+        raise AssertionError("the cipher was asked for")
+
+    monkeypatch.setattr(source, "_keystream", importing)
+    monkeypatch.setattr(SECURE, "_busy", True)
+    drawn = [SECURE.bits(128) for _ in range(100)]
+    assert len(set(drawn)) == 100
 
 
 def test_two_runs_never_give_the_same_noise():

@@ -3,11 +3,7 @@
 import pytest
 
 from hush.ledger import Admin
-from shop import COUNT
-
-
-def accounts(shown):
-    return {each["account"]: each["left"] for each in shown["accounts"]}
+from shop import COUNT, left
 
 
 def test_an_analyst_pays_from_two_accounts_or_from_none(shop):
@@ -18,7 +14,7 @@ def test_an_analyst_pays_from_two_accounts_or_from_none(shop):
         "analyst:ana",
         "dataset:trips",
     }
-    before = accounts(shop.json("budget"))
+    before = left(shop.json("budget"))
     assert before == {
         "dataset:trips": pytest.approx(1.25),
         "analyst:ana": pytest.approx(0.05),
@@ -26,7 +22,7 @@ def test_an_analyst_pays_from_two_accounts_or_from_none(shop):
     done = shop.run("query", COUNT, "-e", 0.25, "--analyst", "ana")
     assert done.exit_code == 3
     assert "`hush budget --raise --grant ana -e ...`" in done.stderr
-    assert accounts(shop.json("budget")) == before
+    assert left(shop.json("budget")) == before
     shown = shop.json("budget")["charges"]
     assert [each["analyst"] for each in shown] == [None, "ana"]
 
@@ -34,7 +30,7 @@ def test_an_analyst_pays_from_two_accounts_or_from_none(shop):
 def test_the_data_set_comes_first_and_analysts_after_it(shop):
     shop.json("query", COUNT, "-e", 0.5)
     shown = shop.json("budget", "--grant", "ana", "-e", 0.3, "-d", 1e-6)
-    assert list(accounts(shown)) == ["dataset:trips", "analyst:ana"]
+    assert list(left(shown)) == ["dataset:trips", "analyst:ana"]
     done = shop.run("budget")
     assert "analyst 'ana': epsilon 0.3, delta 1e-06 left of" in done.stdout
 
@@ -47,8 +43,8 @@ def test_a_share_is_enlarged_on_purpose_and_never_made_smaller(shop):
     assert done.exit_code == 1
     assert "--raise --grant ana" in done.stderr
     shown = shop.json("budget", "--raise", "--grant", "ana", "-e", 0.4)
-    assert accounts(shown)["analyst:ana"] == pytest.approx(0.4)
-    assert accounts(shown)["dataset:trips"] == pytest.approx(1.5)
+    assert left(shown)["analyst:ana"] == pytest.approx(0.4)
+    assert left(shown)["dataset:trips"] == pytest.approx(1.5)
     assert shop.run("budget", "--raise", "--grant", "ana", "-e", 0.2).exit_code == 1
 
 

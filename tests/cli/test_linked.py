@@ -2,11 +2,7 @@
 
 import pytest
 
-from shop import COUNT
-
-
-def left(shown):
-    return {each["account"]: each["left"] for each in shown["accounts"]}
+from shop import COUNT, left
 
 
 def april(shop):

@@ -3,6 +3,8 @@
 import math
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from sklearn.base import clone
 
@@ -281,7 +283,6 @@ def test_spending_so_far_can_be_asked():
 def _texts():
     """Return rows with a column of texts, each with what its refusal names."""
     words = np.where(Y == 1, "yes", "no")
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     both = {"age": X[:, 0], "smoker": words.tolist()}
     frame = pandas.DataFrame(both)
     return {
@@ -309,14 +310,13 @@ def test_objects_and_lists_say_nothing_of_their_values():
     rows[3, 1] = "yes"
     clone(model).fit(rows, Y)
     clone(model).fit(rows.tolist(), Y)
-    frame = pytest.importorskip("pandas").DataFrame(rows)
+    frame = pandas.DataFrame(rows)
     clone(model).fit(frame, Y)
 
 
 @pytest.mark.parametrize("name", ["logistic", "bayes", "forest", "linear", "select"])
 def test_targets_of_texts_are_refused_before_the_charge(name):
     words = np.where(Y == 1, "1", "0")
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     given = (pandas.Series(words, dtype="str"), polars.Series(words.tolist()), words)
     for y in given:
         ledger = Ledger.open("memory://", budget=Budget(epsilon=9, delta=1e-3))

@@ -101,7 +101,8 @@ def difference(
         def exact(asked: Any) -> float:
             return float(secret[asked].sum())
 
-        private = _noisy(2 * 100 / epsilon, exact)
+        scale = 2 * 100 / epsilon  # two sums, each moved by up to 100
+        private = _noisy(scale, exact)
         truth = int(secret[0])
         plain = attacked(exact, people, 0).value
         noisy = attacked(private, people, 0).value
@@ -109,12 +110,12 @@ def difference(
         table.add_row("exact", f"{plain:,.0f}")
         table.add_row(f"epsilon {epsilon:g} in all", f"{noisy:,.0f}")
         # The difference of two answers has the noise of both.
-        spread = math.sqrt(2) * Laplace(scale=200 / epsilon).error.std
+        spread = math.sqrt(2) * Laplace(scale=scale).error.std
         out.show(
             table,
             "",
             f"The secret is {truth}, of values from 0 to 100; "
-            f"the noise scatters by ± {spread:,.0f}, so a close guess is luck.",
+            f"the noise scatters by ± {spread:,.3g}.",
         )
         out.give(
             people=people, epsilon=epsilon, secret=truth, exact=plain, private=noisy
@@ -142,8 +143,8 @@ def membership(
             found = attacked(noise, 0, 1, claim=noise.curve(1), samples=samples)
         table = _table("membership in a count", "true minus false alarms")
         table.add_row("exact count", "100.0%")
-        chance = 2 / math.sqrt(samples)  # two deviations of a difference of shares
-        shown = f"{found.advantage:.1%} ± {chance:.1%}"
+        # Each of the two rates may be off by the margin, whichever threshold is best.
+        shown = f"{found.advantage:.1%} ± {2 * found.margin:.1%}"
         table.add_row(f"epsilon {epsilon:g}, measured", shown)
         table.add_row(f"epsilon {epsilon:g}, proven", f"{found.advantage_bound:.1%}")
         out.show(table)

@@ -147,7 +147,7 @@ class RDP(Curve):
     def classical_epsilon_at(self, delta: float) -> float:
         """Return min over α of ε(α) + log(1/δ)/(α-1), for comparison (N12.2).
 
-        The orders are those of a table and a fixed grid, which is within 1e-3 of all.
+        The orders that are tried are those of a table and a fixed grid: any is sound.
 
         Example:
             >>> c = RDP.table([8], [0.4])

@@ -59,6 +59,7 @@ DATASET = {
     **_all("merge", 'Write .join(other, on="who").'),
     **_all("query execute", "Write .sql(text, epsilon=...)."),
     **_all("dtypes schema info", "Its columns are data.columns; values are not shown."),
+    **_all("table", "Its rows are private; the data set itself is asked and joined."),
     **_all("describe", _AGG.format("mean")),
     **_all(
         "value_counts", 'Write .group_by("region", keys=[...]).agg(n=hush.count()).'

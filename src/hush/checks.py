@@ -62,8 +62,7 @@ def real(
 
     Infinity is refused unless `infinite` is set and the range admits it.
     """
-    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    number = float(value) if is_real else math.nan
+    number = _float(value) if _is_real(value) else math.nan
     inside = (
         not math.isnan(number)
         and (infinite or math.isfinite(number))
@@ -80,13 +79,92 @@ def real(
 
 
 def rational(name: str, value: Any, *, above: float | None = 0) -> Fraction:
-    """Return `value` as the exact fraction it is: floats are binary rationals."""
-    if type(value) is Fraction and above == 0 and 0 < value.numerator < _PLAIN:
-        return value  # what is checked once is asked again at every draw
-    real(name, value, above=above)
+    """Return `value` as the exact fraction it is: floats are binary rationals.
+
+    Its parts are Python's own numbers: those of NumPy wrap around at 64 bits.
+    """
+    if type(value) is Fraction and above == 0 and _own(value):
+        top = value.numerator
+        if 0 < top < _PLAIN:
+            return value  # what is checked once is asked again at every draw
+    number = real(name, value, above=above)
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(float(value))
+    return Fraction(number)
+
+
+def _own(value: Fraction) -> bool:
+    """Whether both parts are Python's: a fraction of NumPy's numbers keeps those."""
+    return type(value.numerator) is int and type(value.denominator) is int
+
+
+def _is_real(value: object) -> bool:
+    """Whether a value is a number: no truth value, and no length of time.
+
+    NumPy's timedelta64 calls itself an integer.
+    """
+    if isinstance(value, bool):
+        return False
+    timed = getattr(getattr(value, "dtype", None), "kind", "") == "m"
+    return isinstance(value, numbers.Real) and not timed
+
+
+def _float(value: Any) -> float:
+    """Return a real number as a float; NaN where it fails as one, however it fails."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except Exception:  # a class of somebody's own may raise anything
+        return math.nan
+
+
+def plain(value: Any) -> Any:
+    """Return a number of another library as Python's own, others as they are.
+
+    A law, a curve or a price is computed exactly or with sixty digits, and numbers of
+    NumPy wrap around, overflow or round in the middle of it.
+
+    Example:
+        >>> import numpy as np
+        >>> plain(np.int64(3)), plain(np.float32(0.5)), plain((np.int8(1), "a"))
+        (3, 0.5, (1, 'a'))
+        >>> type(plain(Fraction(1, np.int64(3))).denominator)
+        <class 'int'>
+    """
+    kind = type(value)
+    if kind in _OURS or (kind is Fraction and _own(value)):
+        return value
+    if kind is tuple:
+        return tuple(plain(each) for each in value)
+    if isinstance(value, bool) or not _is_real(value):
+        return value
+    try:
+        if isinstance(value, numbers.Integral):
+            return int(value)
+        if isinstance(value, numbers.Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        return float(value)
+    except Exception:  # whatever it is: the check of its field refuses it
+        return value
+
+
+_OURS = (int, float, bool, str, type(None))
+
+
+def plain_fields(owner: Any) -> None:
+    """Make every number in the fields of a frozen dataclass Python's own.
+
+    Example:
+        >>> import numpy as np
+        >>> from hush.mechanisms import Laplace
+        >>> Laplace(scale=np.float32(0.5))
+        Laplace(scale=0.5)
+    """
+    for name in owner.__dataclass_fields__:
+        given = getattr(owner, name)
+        if (clean := plain(given)) is not given:
+            object.__setattr__(owner, name, clean)
 
 
 def probability(name: str, value: Any) -> Fraction:
@@ -99,13 +177,11 @@ def whole(
     name: str, value: Any, *, at_least: int | None = None, at_most: int | None = None
 ) -> int:
     """Return `value` as an int; floats are refused even when they are whole."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise _refuse(
-            name, value, "a whole number" + _range(None, at_least, None, at_most)
-        )
-    number = int(value)
-    if (at_least is not None and number < at_least) or (
-        at_most is not None and number > at_most
+    number = plain(value)
+    if (
+        type(number) is not int
+        or (at_least is not None and number < at_least)
+        or (at_most is not None and number > at_most)
     ):
         raise _refuse(
             name, value, "a whole number" + _range(None, at_least, None, at_most)

@@ -9,12 +9,14 @@
     ├── KeyConflict           the key belongs to another request; nothing was spent
     ├── LedgerError           the ledger cannot be reached or trusted
     ├── DrawFailed            the answer failed; the charge stands
+    │   └── DrawInterrupted   the engine was out of reach; the same key resumes
     └── LockedOut             too many failures; an administrator has to look
 
 Through a ledger or a table the first six come before the data is read, and cost
 nothing; `DrawFailed` comes after, and says nothing. `except HushError` catches all.
 """
 
+import traceback
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import final
@@ -56,8 +58,16 @@ class DrawFailed(HushError):
     """Computing an answer failed; its charge stands and nothing more is said."""
 
 
+class DrawInterrupted(DrawFailed):
+    """An engine was out of reach, memory or time; the same key resumes for free."""
+
+
 class LockedOut(HushError):
     """Too many draws failed; an administrator has to look before the next one."""
+
+
+class Stopped(SystemExit):
+    """Ends a run from outside, as a test does; nothing that is run may keep it."""
 
 
 @final
@@ -65,7 +75,9 @@ class Withheld(AbstractContextManager["Withheld", bool]):
     """Hold back whatever fails inside: what it says may depend on the data.
 
     `except Exception` would not do: the panics of libraries written in Rust, as Polars
-    is, are none, and quote values. Only a wish to end the program passes.
+    is, are none, and quote values. A wish to exit is a failure like any other, because
+    a function may exit on some data and not on others; only an interrupt passes, and
+    without words.
 
     Example:
         >>> with Withheld() as tried:
@@ -76,6 +88,7 @@ class Withheld(AbstractContextManager["Withheld", bool]):
     """
 
     failed = False
+    interrupted = False  # by an engine that was out of reach: see `DrawInterrupted`
 
     def __exit__(
         self,
@@ -85,6 +98,50 @@ class Withheld(AbstractContextManager["Withheld", bool]):
         /,
     ) -> bool:
         """Say that it failed, and nothing else."""
-        ends = (KeyboardInterrupt, SystemExit)
-        self.failed = kind is not None and not issubclass(kind, ends)
+        passes = (KeyboardInterrupt, Stopped)
+        self.failed = kind is not None and not issubclass(kind, passes)
+        self.interrupted = kind is not None and issubclass(kind, DrawInterrupted)
+        if isinstance(
+            value, KeyboardInterrupt
+        ):  # raised by a function, it may say more
+            value.args = ()
+            vars(value).clear()
         return self.failed
+
+
+@final
+class Forgotten(AbstractContextManager["Forgotten", None]):
+    """Let an error pass without the variables of the functions that it came through.
+
+    A traceback keeps every frame it passed, and a debugger or `sys.last_traceback`
+    shows their variables: an answer that was drawn and not yet stored, or data.
+
+    Example:
+        >>> def draw():
+        ...     answer = 41
+        ...     raise KeyboardInterrupt
+        ...
+        >>> try:
+        ...     with Forgotten():
+        ...         draw()
+        ... except KeyboardInterrupt as error:
+        ...     print(error.__traceback__.tb_next.tb_frame.f_locals)
+        ...
+        {}
+    """
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """Clear the frames of the error and of those it came from."""
+        seen: set[int] = set()
+        while value is not None and id(value) not in seen:
+            seen.add(id(value))
+            traceback.clear_frames(value.__traceback__)
+            before = value.__cause__ or value.__context__
+            value.__cause__ = value.__context__ = None
+            value = before

@@ -37,7 +37,7 @@ class Estimate:
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return ends that hold the truth with probability `level`, each by itself."""
-        checks.real("level", level, above=0, below=1)
+        level = checks.real("level", level, above=0, below=1)
         # Not of (1 + level)/2, which is rounded to 1 for the last levels below it.
         reach = -NormalDist().inv_cdf((1 - level) / 2) * np.asarray(self.std)
         return self.value - reach, self.value + reach

@@ -75,7 +75,7 @@ class Law(ABC):
             >>> DiscreteLaplace(scale=2).quantile(0.975)
             6
         """
-        checks.real("p", p, above=0, below=1)
+        p = checks.real("p", p, above=0, below=1)
 
         # 1 - p is exact for p >= 1/2, so the upper tail keeps its digits.
         def reached(k: int) -> bool:
@@ -96,7 +96,7 @@ class Law(ABC):
 
     def tail(self, t: int) -> float:
         """Return P(|X| > t) for t >= 0."""
-        checks.whole("t", t, at_least=0)
+        t = checks.whole("t", t, at_least=0)
         return float(np.exp(self.log_survival(t)) + np.exp(self.log_cdf(-t - 1)))
 
 

@@ -7,12 +7,15 @@ Two data sets are neighbors when one person's records were added or removed
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import final
+from typing import Final, final
 
 from hush.checks import shown
 from hush.errors import InvalidArgument
 
 _ROW = "row"  # what is protected where nothing tells people apart
+
+# Units of which one person may have many: a row of a table, an edge of a graph.
+SMALL_UNITS: Final = frozenset({_ROW, "edge"})
 
 
 class Neighbors(StrEnum):
@@ -47,7 +50,7 @@ class Unit:
     population, so that the same people under two data sets share one account.
 
     Its text is what charges of one account are compared by. A column that is called
-    `row` is in quotes there: its people have many rows, and are not added to rows.
+    `row` or `edge` is in quotes there: its people have many, and are not added to them.
 
     Example:
         >>> print(Unit(), Unit("driver"), Unit("row"))
@@ -60,4 +63,4 @@ class Unit:
     def __str__(self) -> str:
         if self.column is None:
             return _ROW
-        return self.column if self.column != _ROW else f'"{_ROW}"'
+        return f'"{self.column}"' if self.column in SMALL_UNITS else self.column

@@ -19,7 +19,7 @@ from hush.privacy import Approx
 def every_mechanism() -> list[Case]:
     """Return one case or more for every public mechanism."""
     lap, gauss = exact.laplace, exact.gaussian
-    quarter, gap3 = Fraction(1, 4), m.Laplace(scale=1.5)
+    quarter, gap3 = Fraction(1, 4), m.Laplace(scale=1.5, step=1)
     inner = m.Staircase(scale=1.0, width=4, inner=0.5)
     return [
         Case(
@@ -38,7 +38,7 @@ def every_mechanism() -> list[Case]:
         ),
         Case(
             "laplace, whole",
-            m.Laplace(2.0),
+            m.Laplace(2.0, step=1),
             worst.shift(lap, 1, 2.0),
             lambda: [0, 1],
             tight=True,
@@ -65,7 +65,7 @@ def every_mechanism() -> list[Case]:
         ),
         Case(
             "laplace, vector",
-            m.Laplace(1.0),
+            m.Laplace(1.0, step=1),
             worst.spread(lap, (1, 1), 1.0),
             lambda: [[0, 0], [1, 1]],
             sensitivity=2,

@@ -143,7 +143,8 @@ def test_n5_whole_numbers_never_wrap_around(dtype):
     top = min(kind.max, 2**39)
     query = m.sum((-top, top), neighbors="replace-one")
     assert query(data) == sum(max(-top, min(int(x), top)) for x in data.tolist())
-    for mechanism in (m.Laplace(2.0), m.Geometric(2), m.Gaussian(2.0)):
+    whole = m.Laplace(2.0, step=1), m.Geometric(2), m.Gaussian(2.0, step=1)
+    for mechanism in whole:
         y = mechanism.run(data, source=Seeded(6))
         truth = [max(-(2**61), min(int(x), 2**61)) for x in data.tolist()]
         assert y.dtype == np.int64

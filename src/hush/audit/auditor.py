@@ -93,7 +93,7 @@ def audit(
         >>> from hush.mechanisms import Laplace
         >>> from hush.noise import Seeded
         >>> from hush.privacy import Pure
-        >>> found = audit(Laplace(1.0), 0, 1, claim=Pure(0.5), source=Seeded(1))
+        >>> found = audit(Laplace(1.0, step=1), 0, 1, claim=Pure(0.5), source=Seeded(1))
         >>> found.verdict, 0.9 < found.epsilon_lower < 1.05
         (<Verdict.VIOLATED: 'violated'>, True)
 

@@ -22,6 +22,7 @@ from hush.audit.divergence import Call, Divergence, Replay
 from hush.audit.metric import READS_DATA, distance
 from hush.audit.schema import differences
 from hush.audit.threads import Lane, followed, lane
+from hush.errors import Stopped
 from hush.mechanisms import DiscreteGaussian, Gaussian
 from hush.mechanisms.exponential import Pieces
 from hush.mechanisms.listening import declared, declaring, listening
@@ -30,7 +31,7 @@ from hush.mechanisms.query import Released
 Run = Callable[[Any], Any]
 
 
-class _Stop(SystemExit):
+class _Stop(Stopped):
     """Ends a replay that has no recorded answer to give; no `except` may keep it."""
 
 

@@ -90,15 +90,15 @@ def _search(make: Callable[[float], M], good: Callable[[M], bool], *, up: bool) 
     """Return the noise at which `good` begins (or ends), on the good side."""
     grow = 4.0 if up else 0.25
     found = 1.0
-    if good(make(found)):
-        while good(make(found / grow)):
+    if good(_tried(make, found)):
+        while good(_tried(make, found / grow)):
             found /= grow
             if not _LOWEST < found < _HIGHEST:
                 raise _endless()
         bad = found / grow
     else:
         bad = found
-        while not good(make(found := bad * grow)):
+        while not good(_tried(make, found := bad * grow)):
             bad = found
             if not _LOWEST < found < _HIGHEST:
                 raise _endless()
@@ -118,6 +118,16 @@ def _endless() -> NoBound:
     )
 
 
+def _tried(make: Callable[[float], M], noise: float) -> M:
+    """Return a mechanism with so much noise; what cannot be drawn ends a search."""
+    try:
+        return make(noise)
+    except InvalidArgument:
+        if noise == 1.0:  # nothing to do with the noise
+            raise
+        raise _endless() from None
+
+
 def smallest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
     """Return the mechanism with the least noise for which `good` holds."""
     return _search(make, good, up=True)
@@ -130,7 +140,10 @@ def largest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
 
 def at_least(number: Fraction) -> float:
     """Return the smallest float that is not below `number`."""
-    found = float(number)
+    try:
+        found = float(number)
+    except OverflowError:  # there is none, and what asks for it refuses infinity
+        return math.inf
     return found if Fraction(found) >= number else math.nextafter(found, math.inf)
 
 

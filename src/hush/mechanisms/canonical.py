@@ -70,6 +70,7 @@ class Canonical(Mechanism):
     Reference: [AV23] Definition 3.7; Tulap from [AS18].
     """
 
+    coordinates: ClassVar[int] = 1  # numbers that one charge covers
     noise: ClassVar[str] = "target"  # a guarantee, not a number
     target: Curve
     width: float | Fraction = 1
@@ -125,7 +126,10 @@ class Canonical(Mechanism):
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate (charge each one)."""
         return values.release(
-            value, self._grid, lambda size: table(self._law, size, source=source)
+            value,
+            self._grid,
+            lambda size: table(self._law, size, source=source),
+            whole=self._grid.exponent >= 0,
         )
 
     @classmethod
@@ -138,8 +142,8 @@ class Canonical(Mechanism):
         cls, within: float, level: float = 0.95, sensitivity: Any = 1, **public: Any
     ) -> Self:
         """Return the most private pure canonical noise whose error stays `within`."""
-        checks.real("within", within, above=0)
-        checks.real("level", level, above=0, below=1)
+        within = checks.real("within", within, above=0)
+        level = checks.real("level", level, above=0, below=1)
         return largest(
             lambda scale: cls(Pure(epsilon=1 / scale), sensitivity, **public),
             lambda found: found.error.chance(within) >= level,

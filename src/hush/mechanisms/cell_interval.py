@@ -10,7 +10,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.mechanisms import levels
+from hush.mechanisms import levels, values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.cell_draw import Choice, draw
 from hush.mechanisms.cell_quantile import CellQuantile, depth, factor
@@ -76,7 +76,7 @@ class CellInterval(Mechanism):
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=values.WIDEST)
         checks.real("level", self.level, above=0, below=1)
         levels.fraction(self.at)
         if self.person is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.mechanisms import levels
+from hush.mechanisms import levels, values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.cell_draw import Choice, draw
 from hush.mechanisms.cells import Cells, Group, Integers
@@ -82,8 +82,10 @@ class CellQuantile(Mechanism):
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=values.WIDEST)
         object.__setattr__(self, "at", levels.checked(self.at))
+        if len(self._rounds) > 1:
+            values.drawable("the scale of coarse counts", _COARSE * self._exact)
 
     @property
     def _levels(self) -> tuple[Fraction, ...]:
@@ -105,9 +107,10 @@ class CellQuantile(Mechanism):
         parts: list[Curve] = [
             bounded_range(each * moved / self._exact) for each in self._rounds
         ]
+        if len(parts) == 1:
+            return parts[0]
         count = Geometric(_COARSE * self._exact).curve(sensitivity)
-        parts += [count] * (len(self._rounds) - 1)
-        return parts[0] if len(parts) == 1 else compose(*parts)
+        return compose(*parts, *[count] * (len(self._rounds) - 1))
 
     @property
     def error(self) -> Gap:
@@ -122,7 +125,7 @@ class CellQuantile(Mechanism):
 
         Guarantee: with probability at least `level`, whatever the data.
         """
-        checks.real("level", level, above=0, below=1)
+        level = checks.real("level", level, above=0, below=1)
         several = checks.whole("groups", groups, at_least=1) * len(self._levels)
         return self.error.quantile(1 - (1 - level) / several)
 

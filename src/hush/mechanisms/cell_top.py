@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.exponential import Exponential
 from hush.mechanisms.mechanism import Mechanism
@@ -44,7 +45,7 @@ class CellTop(Mechanism):
 
     def __post_init__(self) -> None:
         checks.whole("count", self.count, at_least=1)
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=values.WIDEST)
 
     @cached_property
     def _exact(self) -> Fraction:

@@ -84,7 +84,7 @@ class Cells:
     @classmethod
     def listed(cls, size: int, groups: Iterable[tuple[Any, Any]]) -> "Cells":
         """Return the cells from pairs (increasing places, whole weights)."""
-        checks.whole("size", size, at_least=1)
+        size = checks.whole("size", size, at_least=1)
         found = []
         for places, weights in groups:
             group = Group(

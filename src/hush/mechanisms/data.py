@@ -2,12 +2,14 @@
 
 NaN counts as the lower bound, -inf and +inf as the bounds they lie beyond; a masked
 record counts as NaN, and so does, in a list, which has no type of its own, whatever is
-not a number. The rule looks at one
-record at a time, so a strange record moves an answer no more than any other, and
-nothing is ever refused because of a value found in the data.
+not a number. The rule looks at one record at a time, so a strange record moves an
+answer no more than any other, and nothing is ever refused because of a value found in
+the data. Arrays have a type; records of lists and other sequences are read one by one.
 """
 
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
 
 _CHUNK = 1 << 20
 
@@ -46,7 +48,7 @@ def records(data: Any) -> list[Any]:
         >>> records([1, "three", None])
         [1, 'three', None]
     """
-    if isinstance(data, list | tuple):
+    if _listed(data):
         return list(data)
     # What is masked is missing: None in its list, and not what lies below the mask.
     array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
@@ -59,34 +61,49 @@ def records(data: Any) -> list[Any]:
 
 
 def _typed(data: Any) -> NDArray[Any]:
-    """Return an array; of records without a common type, number by number."""
-    if not isinstance(data, list | tuple):
+    """Return the array that a container is; records of a sequence as floats."""
+    if not _listed(data):
         hides = isinstance(data, np.ma.MaskedArray)
         array = data if hides else np.asarray(data)
         if array.ndim != 1 or not (hides or array.dtype == object):
             return np.asarray(array)
         data = array.tolist()  # None where a record is masked
-    if any(each is np.ma.masked for each in data):  # NumPy would warn of it
-        return np.array([_number(each) for each in data])
-    try:
-        array = np.asarray(data)
-    except ValueError:  # records of different lengths
-        array = np.array(None)
-    if array.ndim == 1 and array.dtype.kind in "biuf":
-        return array
+    # NumPy would give all records the type of the strangest, or fail for all with it.
+    if set(map(type, data)) <= _QUICK:
+        with suppress(OverflowError):  # a whole number that no float holds
+            return np.array(data, dtype=np.float64)
     return np.array([_number(each) for each in data])
 
 
+_QUICK = {bool, int, float, np.bool_, np.int64, np.float64}  # read alike, all at once
+
+
+def _listed(data: Any) -> bool:
+    """Whether data is a sequence without a type, as a list is."""
+    untyped = not hasattr(data, "__array__") and not isinstance(data, str | bytes)
+    return isinstance(data, list | tuple) or (untyped and isinstance(data, Sequence))
+
+
 def _number(record: Any) -> float:
-    if not isinstance(record, Real | Decimal):
+    """Return one record as a float: NaN for what is no number, or fails as one."""
+    with Withheld():  # a strange record is no reason to stop: that would tell of it
+        return _read(record)
+    return math.nan
+
+
+def _read(record: Any) -> float:
+    if isinstance(record, np.ma.MaskedArray):
+        return math.nan if record.mask else float(record.item())
+    if isinstance(record, str | bytes | np.timedelta64 | np.datetime64):
+        return math.nan
+    alone = getattr(record, "shape", None) == ()  # one number of an array library
+    if not (alone or isinstance(record, Real | Decimal)):
         return math.nan
     value: Any = record
     try:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except ValueError:  # a signaling NaN
-        return math.nan
 
 
 def floats(array: NDArray[Any]) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ class DiscreteGaussian(Mechanism):
     std: float | Fraction
 
     def __post_init__(self) -> None:
-        checks.rational("std", self.std)
+        values.drawable("std", self.std)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -62,4 +62,5 @@ class DiscreteGaussian(Mechanism):
             whole_only(value),
             Lattice(0),
             lambda size: discrete_gaussian(self._exact, size, source=source),
+            whole=True,
         )

@@ -101,7 +101,7 @@ class Error:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the narrowest symmetric interval of probability at least `level`."""
-        checks.real("level", level, above=0, below=1)
+        level = checks.real("level", level, above=0, below=1)
         # Each coordinate may fail with 1 - level^(1/d); half of it on either side.
         each = -math.expm1(math.log(level) / self.dimension)
         wide = max(reach(law, each / 2) * float(step) for law, step in self.cases)
@@ -109,7 +109,7 @@ class Error:
 
     def quantile(self, p: float) -> float:
         """Return the p-quantile of one coordinate; the farther one of two cases."""
-        checks.real("p", p, above=0, below=1)
+        p = checks.real("p", p, above=0, below=1)
         if self.dimension > 1:
             raise InvalidArgument(
                 "quantile speaks of one coordinate; use interval(level) for all."

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.mechanisms import values
 from hush.mechanisms.listening import heard
 from hush.mechanisms.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
@@ -84,7 +85,7 @@ class Exponential(Selection):
     monotone: bool = False
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=None)
         checks.flag("monotone", self.monotone)
 
     def curve(self, sensitivity: Any = 1) -> Curve:

@@ -11,6 +11,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error
+from hush.mechanisms.listening import heard
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.rounded import Rounded
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
@@ -47,11 +48,13 @@ def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Cur
 @final
 @dataclass(frozen=True, repr=False)
 class Gaussian(Mechanism):
-    """Add Gaussian noise of `std` on a lattice; whole numbers stay whole.
+    """Add Gaussian noise of `std` on a public lattice.
 
-    `step` is the public lattice, by default 2^40 times finer than the noise; whole
-    numbers are exactly on it, and their answer is rounded. Vectors are charged by the
-    ℓ2 distance; `dimension` counts their floats, each rounded once.
+    `step` is the lattice, by default 2^40 times finer than the noise: then answers are
+    floats, and of queries whose answers are declared to be whole, as `count()`, they
+    are rounded. With a whole `step` they are whole numbers, whatever the type of the
+    value. Vectors are charged by the ℓ2 distance; `dimension` counts their floats, each
+    rounded once.
 
     Guarantee: μ-GDP with μ = sensitivity/std, rounding and lattice included.
 
@@ -70,9 +73,10 @@ class Gaussian(Mechanism):
     step: Fraction | None = None
 
     def __post_init__(self) -> None:
-        checks.rational("std", self.std)
+        values.drawable("std", self.std, most=values.WIDEST)
+        grid = self._grid  # what cannot be drawn is refused here, not when it is asked
         if self.step is not None:
-            object.__setattr__(self, "step", self._grid.step)
+            object.__setattr__(self, "step", grid.step)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -84,7 +88,7 @@ class Gaussian(Mechanism):
 
     def curve(self, sensitivity: Any = 1, *, dimension: int = 1) -> Curve:
         """Return the guarantee at an ℓ2 sensitivity."""
-        checks.whole("dimension", dimension, at_least=1)
+        dimension = checks.whole("dimension", dimension, at_least=1)
         d, h = distance(sensitivity), self._grid.step
         scalar = dimension == 1
         # Each coordinate is moved by less than one step beyond its distance.
@@ -95,23 +99,34 @@ class Gaussian(Mechanism):
     def error(self) -> Error:
         """Exact law of the noise; of whole answers as well."""
         fine = law.DiscreteGaussian(self._exact / self._grid.step)
-        if self._grid.exponent == 0 or self.step is not None:
+        if self._grid.exponent >= 0 or self.step is not None:
             return Error(((fine, self._grid.step),))
         whole = Rounded(fine, -self._grid.exponent)
         return Error(((fine, self._grid.step), (whole, Fraction(1))))
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate."""
-        rate, bits = self._exact / self._grid.step, -self._grid.exponent
+        whole = self.step is not None and self._grid.exponent >= 0
+        return values.release(value, self._grid, self._draw(source), whole=whole)
 
-        def draw(size: Any) -> Any:
-            return discrete_gaussian(rate, size, source=source)
+    @heard
+    def run_whole(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return whole numbers: the same noise, rounded to the nearest, halves up.
 
-        def whole(size: Any) -> Any:  # the nearest whole number, halves up
+        For values that are declared to be whole; those that are not are rounded before.
+        """
+        bits, draw = -self._grid.exponent, self._draw(source)
+        if bits <= 0:
+            return values.release(value, self._grid, draw, whole=True)
+
+        def rounded(size: Any) -> Any:
             return (draw(size) + (1 << bits >> 1)) >> bits
 
-        by_type = self.step is None and bits > 0
-        return values.release(value, self._grid, draw, whole if by_type else None)
+        return values.release(value, Lattice(0), rounded, whole=True)
+
+    def _draw(self, source: Source) -> values.Draw:
+        rate = self._exact / self._grid.step
+        return lambda size: discrete_gaussian(rate, size, source=source)
 
     @classmethod
     def for_epsilon(
@@ -128,6 +143,7 @@ class Gaussian(Mechanism):
         `classical` gives the textbook constant √(2 log(1.32/δ))/ε instead, for ε < 1 up
         to and including 1: a comparison, never better.
         """
+        delta = checks.real("delta", delta, at_least=0, below=1)
         if not classical:
             if delta == 0:
                 raise InvalidArgument(

@@ -48,7 +48,7 @@ class Geometric(Mechanism):
     scale: float | Fraction
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -69,6 +69,7 @@ class Geometric(Mechanism):
             whole_only(value),
             Lattice(0),
             lambda size: discrete_laplace(self._exact, size, source=source),
+            whole=True,
         )
 
     @classmethod

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hush import checks, law
 from hush.errors import InvalidArgument, Withheld
 from hush.mechanisms import data as records
+from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
@@ -49,7 +50,7 @@ class Histogram(Mechanism):
     unit: ClassVar[str] = "row"  # one record is one person
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale)
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
         if (self.edges is None) == (self.categories is None):
             raise InvalidArgument("give either edges or categories, not both or none.")

@@ -60,7 +60,7 @@ class NormError:
 
     def quantile(self, p: float) -> float:
         """Return the p-quantile of the norm."""
-        checks.real("p", p, above=0, below=1)
+        p = checks.real("p", p, above=0, below=1)
         return self.scale * float(scipy.special.gammaincinv(self.dimension, p))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -106,13 +106,14 @@ class KNorm(Mechanism):
     bits: int = 16
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=None)
         checks.whole("dimension", self.dimension, at_least=1, at_most=10**4)
         checks.whole("bits", self.bits, at_least=0, at_most=20)
         if isinstance(self.norm, Body):
             _check_corners(self.norm, self.dimension)
         else:
             Norm.of(self.norm)
+        _ = self._grid  # what cannot be drawn is refused here, not when it is asked
 
     @cached_property
     def _exact(self) -> Fraction:

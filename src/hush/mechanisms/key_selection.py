@@ -98,7 +98,7 @@ class KeySelection(Mechanism):
     whole: int = WHOLE
 
     def __post_init__(self) -> None:
-        checks.rational("std", self.std)
+        values.drawable("std", self.std)
         checks.whole("threshold", self.threshold, at_least=1)
         checks.whole("keys_per_person", self.keys_per_person, at_least=1, at_most=10**5)
         checks.whole("whole", self.whole, at_least=1, at_most=WHOLE)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self, final
 
 from hush import checks, law
+from hush.errors import InvalidArgument
 from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
@@ -46,11 +47,13 @@ def cover(scale: Fraction, count: int, width: Fraction) -> Curve:
 @final
 @dataclass(frozen=True, repr=False)
 class Laplace(Mechanism):
-    """Add Laplace noise of `scale`: whole numbers get whole noise, floats a lattice.
+    """Add Laplace noise of `scale` on a public lattice.
 
-    `step` is the public lattice; without it, whole numbers use 1 and floats a lattice
-    2^40 times finer than the noise, and the curve covers both. Vectors are charged by
-    the ℓ1 distance; `dimension` counts their floats, each rounded once.
+    `step` is the lattice: with a whole one, as step=1, answers are whole numbers, and
+    with any other floats, whatever the type of the value. Without it they are floats
+    on a lattice 2^40 times finer than the noise, except of queries whose answers are
+    declared to be whole, as `count()`, which use 1; the curve covers both. Vectors are
+    charged by the ℓ1 distance; `dimension` counts their floats, each rounded once.
 
     Guarantee: ε = sensitivity/scale, with the exact law of the lattice: at sensitivity
     1 whole numbers face randomized response, not the kinder continuous curve.
@@ -58,7 +61,9 @@ class Laplace(Mechanism):
     Example:
         >>> m = Laplace.for_epsilon(epsilon=0.5, sensitivity=1)
         >>> m, type(m.run(41)), type(m.run(41.0))
-        (Laplace(scale=2.0), <class 'int'>, <class 'float'>)
+        (Laplace(scale=2.0), <class 'float'>, <class 'float'>)
+        >>> type(Laplace(scale=2.0, step=1).run(41))
+        <class 'int'>
         >>> f"{m.curve(sensitivity=1).delta_at(0.25):.4f}"
         '0.1377'
 
@@ -69,9 +74,10 @@ class Laplace(Mechanism):
     step: Fraction | None = None
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=values.WIDEST)
+        grid = self._grid  # what cannot be drawn is refused here, not when it is asked
         if self.step is not None:
-            object.__setattr__(self, "step", self._grid.step)
+            object.__setattr__(self, "step", grid.step)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -102,7 +108,7 @@ class Laplace(Mechanism):
     def error(self) -> Error:
         """Exact law of the noise."""
         fine = law.DiscreteLaplace(self._exact / self._grid.step), self._grid.step
-        if self.step is not None or self._grid.step == 1:
+        if self.step is not None or self._grid.step >= 1:
             return Error((fine,))
         return Error((fine, (law.DiscreteLaplace(self._exact), Fraction(1))))
 
@@ -113,9 +119,7 @@ class Laplace(Mechanism):
             value,
             self._grid,
             lambda size: discrete_laplace(rate, size, source=source),
-            None
-            if self.step is not None
-            else lambda size: discrete_laplace(self._exact, size, source=source),
+            whole=self.step is not None and self._grid.exponent >= 0,
         )
 
     @classmethod
@@ -123,10 +127,16 @@ class Laplace(Mechanism):
         cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
     ) -> Self | None:
         wanted = checks.rational("epsilon", epsilon)
-        found = cls(at_least(distance(sensitivity) / wanted), **public)
+        least = distance(sensitivity) / wanted
+        found = cls(at_least(least), **public)
         while True:  # rounding to the lattice may ask for a little more
             count, width = found._shift(sensitivity, 1)
             need = math.prod(blocks(count)) * width / wanted
             if found._exact >= need:
                 return found
+            if need > 2 * least:  # wider noise needs a coarser lattice, without end
+                raise InvalidArgument(
+                    f"epsilon={epsilon!r} is less than rounding to a lattice costs; "
+                    "use a larger epsilon."
+                )
             found = cls(at_least(need), **public)

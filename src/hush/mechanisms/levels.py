@@ -19,15 +19,14 @@ def fraction(level: Any) -> Fraction:
         >>> fraction(0.1)
         Fraction(1, 10)
     """
-    checks.real("at", level, at_least=0, at_most=1)
-    return Fraction(level).limit_denominator(FEW)
+    return checks.probability("at", level).limit_denominator(FEW)
 
 
 def checked(at: Any) -> At:
     """Return one level, or an increasing tuple of levels; refuse all else."""
     if not isinstance(at, (tuple, list)):
         checks.real("at", at, at_least=0, at_most=1)
-        return at  # type: ignore[no-any-return]
+        return checks.plain(at)  # type: ignore[no-any-return]
     levels = tuple(checks.real("at", each, at_least=0, at_most=1) for each in at)
     if not levels or any(a >= b for a, b in pairwise(levels)):
         raise InvalidArgument("at must be an increasing sequence of levels.")

@@ -1,7 +1,8 @@
 """A mechanism: a public value that knows its privacy, its error and its answer."""
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
@@ -39,6 +40,13 @@ class Mechanism(called.Spelled, ABC):
         super().__init_subclass__(**options)
         if "run" in cls.__dict__:  # so that tests can hear what every run is given
             cls.run = heard(cls.run)  # type: ignore[method-assign]
+        if "__post_init__" in cls.__dict__:
+            kind: Any = cls
+            kind.__post_init__ = _plainly(kind.__post_init__)
+
+    def __post_init__(self) -> None:
+        """Keep Python's own numbers; each mechanism checks its fields after that."""
+        checks.plain_fields(self)
 
     @abstractmethod
     def curve(self, sensitivity: Any = 1) -> Curve:
@@ -90,8 +98,9 @@ class Mechanism(called.Spelled, ABC):
             >>> Laplace.for_epsilon(epsilon=0.5, sensitivity=1)
             Laplace(scale=2.0)
         """
+        epsilon = checks.plain(epsilon)
         checks.real("epsilon", epsilon, above=0)
-        checks.real("delta", delta, at_least=0, below=1)
+        delta = checks.real("delta", delta, at_least=0, below=1)
         target = Approx(epsilon, delta) if delta else Pure(epsilon)
         return cls.for_curve(target, sensitivity, **public)
 
@@ -109,8 +118,8 @@ class Mechanism(called.Spelled, ABC):
             >>> round(m.curve(1).epsilon_at(0), 3)
             0.599
         """
-        checks.real("within", within, above=0)
-        checks.real("level", level, above=0, below=1)
+        within = checks.real("within", within, above=0)
+        level = checks.real("level", level, above=0, below=1)
         calibration.named(cls, public)
         calibration.distance(sensitivity)
         return calibration.largest(
@@ -162,6 +171,17 @@ class Mechanism(called.Spelled, ABC):
             if value != default
         )
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _plainly(check: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return what checks the fields of a mechanism, after they are plain numbers."""
+
+    @functools.wraps(check)
+    def checked(self: Any) -> None:
+        checks.plain_fields(self)
+        check(self)
+
+    return checked
 
 
 def _bar(ends: tuple[float, float]) -> str:

@@ -88,12 +88,14 @@ class NoisyMax(Selection):
     monotone: bool = False
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=None)
         checks.flag("monotone", self.monotone)
         if self.kind not in ("laplace", "gumbel", "exponential"):
             raise InvalidArgument(
                 f"kind must be 'laplace', 'gumbel' or 'exponential'; got {self.kind!r}."
             )
+        if self.kind == "laplace":
+            _ = self._grid  # what cannot be drawn is refused here
 
     @cached_property
     def _twin(self) -> Exponential | PermuteAndFlip | None:
@@ -104,11 +106,13 @@ class NoisyMax(Selection):
         return None
 
     def _cost(self, sensitivity: Any) -> Fraction:
-        d = distance(sensitivity)
-        if d.denominator > 1:  # whole sensitivities lose nothing on either lattice
-            grid = values.lattice(None, self._exact)
-            d = values.steps(grid, d) * grid.step
+        d = values.steps(self._grid, distance(sensitivity)) * self._grid.step
         return (2 - self.monotone) * d
+
+    @cached_property
+    def _grid(self) -> Lattice:
+        """The lattice of all scores, whatever their type."""
+        return values.lattice(None, self._exact)
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no score moves by more than `sensitivity`."""
@@ -128,13 +132,10 @@ class NoisyMax(Selection):
         if self._twin is not None:
             return self._twin.run(value, source=source)
         given = scores(value)
-        whole = values.are_whole(given)
-        grid = Lattice(0) if whole else values.lattice(None, self._exact)
-        noise = discrete_laplace(self._exact / grid.step, given.shape, source=source)
-        if whole:
-            noisy = values.whole_vector(given) + noise
-        else:
-            noisy = values.behind(given, grid) + noise
+        noise = discrete_laplace(
+            self._exact / self._grid.step, given.shape, source=source
+        )
+        noisy = values.behind(given, self._grid) + noise
         best = np.flatnonzero(noisy == noisy.max())
         return int(best[integers(best.size, source=source)])
 

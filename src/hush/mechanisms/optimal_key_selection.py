@@ -100,7 +100,7 @@ class OptimalKeySelection(Mechanism):
 
     def people(self, chance: float) -> int:
         """Return how many holders a key needs to be named with at least `chance`."""
-        checks.real("chance", chance, above=0, at_most=1)
+        chance = checks.real("chance", chance, above=0, at_most=1)
         wanted = math.ceil(Fraction(chance) * _ONE)
         return int(np.searchsorted(self.chances, wanted, side="left"))
 
@@ -160,6 +160,7 @@ def choose_key_selection(
         >>> type(choose_key_selection(1.0, 1e-6, keys_per_person=100)).__name__
         'KeySelection'
     """
+    keys_per_person = checks.whole("keys_per_person", keys_per_person, at_least=1)
     public = {"keys_per_person": keys_per_person, "neighbors": neighbors}
     votes = KeySelection.for_epsilon(epsilon, delta=delta, **public)
     if keys_per_person > 8:  # whole counts cost K times the noise, votes √K

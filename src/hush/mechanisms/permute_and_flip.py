@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, final
 
 from hush import checks
+from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least
 from hush.mechanisms.selection import Gap, Selection, scores
 from hush.noise import SECURE, Source, exponential_argmax
@@ -41,7 +42,7 @@ class PermuteAndFlip(Selection):
         >>> m = PermuteAndFlip.for_epsilon(epsilon=1, sensitivity=1)
         >>> m.run([3, 10**9, 4])
         1
-        >>> from hush.mechanisms import Exponential
+        >>> from hush.mechanisms import Exponential, values
         >>> m.error.among(100).mean < Exponential.for_epsilon(1).error.among(100).mean
         True
 
@@ -52,7 +53,7 @@ class PermuteAndFlip(Selection):
     monotone: bool = False
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=None)
         checks.flag("monotone", self.monotone)
 
     def curve(self, sensitivity: Any = 1) -> Curve:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.mechanisms import levels
+from hush.mechanisms import levels, values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.data import clamp, column
 from hush.mechanisms.exponential import Exponential
@@ -83,7 +83,7 @@ class Quantile(Mechanism):
 
     def __post_init__(self) -> None:
         lower, upper = checks.width("bounds", self.bounds)
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=values.WIDEST)
         object.__setattr__(self, "bounds", (lower, upper))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
         object.__setattr__(self, "at", levels.checked(self.at))

@@ -67,7 +67,10 @@ def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
 
 @called.answering({})
 def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
-    """Return the query that adds clamped values; whole bounds and data stay whole.
+    """Return the query that adds clamped values.
+
+    Bounds that are whole numbers ask for a whole answer: of fractions the sum is
+    rounded, once, after all are added. Write bounds=(0.0, 1.0) to keep fractions.
 
     Guarantee: one person moves it by max(|lower|, |upper|), or by upper - lower under
     replace-one, exactly: the sum is one of integers.
@@ -75,13 +78,17 @@ def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) ->
     Example:
         >>> sum(bounds=(-3, 5))([1, 2, 900]), sum(bounds=(-3, 5)).sensitivity()
         (8, 5)
+        >>> sum(bounds=(0, 1))([0.4] * 1000), float(sum(bounds=(0.0, 1.0))([0.5] * 3))
+        (400, 1.5)
 
     Reference: N3.9.
     """
     relation = Neighbors.of(neighbors)
     lower, upper = checks.interval("bounds", bounds)
-    whole = all(isinstance(each, int) for each in bounds)
-    bits = 0 if whole else records.digits(lower, upper)
+    whole = all(isinstance(checks.plain(each), int) for each in bounds)
+    bits = records.digits(lower, upper)
+    if whole:
+        bits = max(bits, 0)
     if whole and max(abs(lower), abs(upper)) >= 2**40:
         raise InvalidArgument("bounds must stay below 2^40 for whole-number sums.")
     low, high = records.point(lower, bits), records.point(upper, bits)
@@ -89,7 +96,9 @@ def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) ->
 
     def exact(data: Any) -> int | Fraction:
         added = records.total(records.fixed(records.column(data), lower, upper, bits))
-        return added if whole else Fraction(added) / Fraction(2) ** bits
+        if whole:  # halves up, which commutes with whole moves
+            return (added + (1 << bits >> 1)) >> bits
+        return Fraction(added) / Fraction(2) ** bits
 
     return Query(
         "sum",

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, final
 
+import numpy as np
+
+from hush import checks
 from hush.errors import InvalidArgument, Unsupported
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.discrete_gaussian import DiscreteGaussian
 from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.laplace import Laplace
@@ -28,7 +32,9 @@ class Query:
     `exact` returns whole numbers, or fractions no rounding has touched; `moves` are the
     largest moves of its coordinates when one record is added or removed, or
     replaced, whichever `neighbors` says. `finish` turns the noisy coordinates into what
-    the user reads, and costs nothing.
+    the user reads, and costs nothing. `default` is the public answer where `exact`
+    fails: without one a failure is told, and that is a bit without noise. The moves
+    must hold for answers and default together.
 
     Guarantee: for all neighbors coordinate i moves by at most `moves[i]`; the law-suite
     searches small data sets exhaustively.
@@ -46,7 +52,17 @@ class Query:
     neighbors: Neighbors
     finish: Callable[[Any], Any] | None = field(default=None, repr=False)
     bounds: tuple[float, float] | None = None
+    default: Answer | None = None
     unit: ClassVar[str] = "row"  # one record is one person, as in a table without unit
+
+    def __post_init__(self) -> None:
+        if not callable(self.exact):
+            raise InvalidArgument(
+                f"exact must be a function of the data; got a "
+                f"{type(self.exact).__name__}."
+            )
+        object.__setattr__(self, "moves", _checked(self.moves))
+        object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
 
     def __str__(self) -> str:
         bounds = f"bounds={self.bounds}, " if self.bounds else ""
@@ -67,12 +83,30 @@ class Query:
 
     def __call__(self, data: Any) -> Answer:
         """Return the exact answer: private, for a mechanism only."""
-        return self.exact(data)
+        try:
+            return self.exact(data)
+        except (Exception, SystemExit):
+            if self.default is None:
+                raise
+            return self.default
 
     def __rshift__(self, mechanism: Mechanism) -> "Released":
         if not isinstance(mechanism, Mechanism):
             return NotImplemented
         return Released(self, mechanism)
+
+
+def _checked(moves: Any) -> tuple[int | Fraction, ...]:
+    """Return moves as exact numbers; signs would cancel, and no move would be free."""
+    if not isinstance(moves, (tuple, list)) or not moves:
+        raise InvalidArgument(
+            "moves must say how far one person moves each number of the answer, as "
+            f"in (1,) or (1, Fraction(1, 2)); got {checks.shown(moves)}."
+        )
+    for each in moves:
+        checks.real("moves", each, at_least=0)
+    found = (checks.plain(each) for each in moves)
+    return tuple(x if type(x) is int else Fraction(x) for x in found)
 
 
 @final
@@ -132,29 +166,27 @@ class Released(Mechanism):
         """The mechanism on the lattice that the query's answers use."""
         inner = self.mechanism
         if isinstance(inner, (Laplace, Gaussian)) and inner.step is None:
-            if self.query.whole:
-                return (
-                    replace(inner, step=Fraction(1))
-                    if isinstance(inner, Laplace)
-                    else inner
-                )
             noise = inner.scale if isinstance(inner, Laplace) else inner.std
             # Answers are fractions, so a lattice above whole numbers loses nothing.
-            grid = Lattice.under(Fraction(noise), bits=FINE)
-            return replace(inner, step=grid.step)
+            step = Lattice.under(noise, bits=FINE).step
+            if not self.query.whole:
+                return replace(inner, step=step)
+            if isinstance(inner, Laplace):
+                return replace(inner, step=max(step, Fraction(1)))
         return inner
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee for `sensitivity` people."""
         inner, query = self._bound, self.query
+        people = distance(sensitivity)
         if isinstance(inner, (Gaussian, DiscreteGaussian)):
-            norm = query.sensitivity(2) * sensitivity
+            norm = query.sensitivity(2) * people
             return inner.curve(norm, dimension=len(query.moves))
         if isinstance(inner, Laplace):
             # Whole answers are on the lattice already: nothing is rounded.
             dimension = 1 if query.whole else len(query.moves)
-            return inner.curve(query.sensitivity(1) * sensitivity, dimension=dimension)
-        return inner.curve(query.sensitivity(1) * sensitivity)
+            return inner.curve(query.sensitivity(1) * people, dimension=dimension)
+        return inner.curve(query.sensitivity(1) * people)
 
     @property
     def error(self) -> Any:
@@ -168,5 +200,15 @@ class Released(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return the private answer about data."""
-        noisy = self._bound.run(self.query(value), source=source)
+        exact: Any = self.query(value)
+        inner = self._bound
+        if np.size(exact) > len(self.query.moves):
+            raise InvalidArgument(
+                f"{self.query.name} must have one of moves for each number that it "
+                "returns: more were returned than are charged."
+            )
+        if self.query.whole and isinstance(inner, Gaussian) and inner.step is None:
+            noisy = inner.run_whole(exact, source=source)
+        else:
+            noisy = inner.run(exact, source=source)
         return noisy if self.query.finish is None else self.query.finish(noisy)

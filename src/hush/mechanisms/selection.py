@@ -128,7 +128,7 @@ class Gap:
 
     def quantile(self, p: float) -> float:
         """Return the smallest t with P(gap > t) <= 1 - p, whatever the scores."""
-        checks.real("p", p, above=0, below=1)
+        p = checks.real("p", p, above=0, below=1)
         low, high = 0.0, self.scale
         if self.tail(low) <= 1 - p:
             return 0.0

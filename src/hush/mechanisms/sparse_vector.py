@@ -50,9 +50,10 @@ class SparseVector(Mechanism):
 
     def __post_init__(self) -> None:
         checks.whole("threshold", self.threshold)
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=None)
         checks.flag("monotone", self.monotone)
         checks.whole("hits", self.hits, at_least=1)
+        values.drawable("the scale of a query's noise", self._query_scale)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -114,6 +115,7 @@ class Conversation(OneAtATime):
 
     def ask(self, value: int) -> bool:
         """Return whether a whole number, noise included, reaches the threshold."""
+        self._owner.check()
         with self._lock:
             if self.over:
                 raise InvalidArgument(
@@ -127,5 +129,6 @@ class Conversation(OneAtATime):
     @heard_turn
     def _above(self, value: int) -> bool:
         exact = values.whole(value)
+        self._owner.check()  # a number of one's own class may have forked
         noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
         return bool(exact + int(noise) >= self._bar)

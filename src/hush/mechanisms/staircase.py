@@ -49,6 +49,7 @@ class Staircase(Mechanism):
     Reference: [GV16] Theorem 4; the integer form in [GV14].
     """
 
+    coordinates: ClassVar[int] = 1  # numbers that one charge covers
     noise: ClassVar[str] = "scale"
     scale: float | Fraction
     width: float | Fraction = 1
@@ -56,12 +57,13 @@ class Staircase(Mechanism):
     step: Fraction | None = None
 
     def __post_init__(self) -> None:
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=None)
         width = checks.rational("width", self.width)
         if self.inner is not None:
             checks.real("inner", self.inner, above=0, at_most=1)
         if self.step is not None:
-            grid = values.lattice(self.step, max(width, Fraction(self.step)))
+            step = checks.rational("step", self.step)
+            grid = values.lattice(step, max(width, step))
             object.__setattr__(self, "step", grid.step)
         _ = self._law  # what cannot be drawn is refused here, not when it is asked
 
@@ -107,7 +109,10 @@ class Staircase(Mechanism):
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate (charge each one)."""
         return values.release(
-            value, self._grid, lambda size: staircase(self._law, size, source=source)
+            value,
+            self._grid,
+            lambda size: staircase(self._law, size, source=source),
+            whole=self._grid.exponent >= 0,
         )
 
     @classmethod

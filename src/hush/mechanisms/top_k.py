@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.mechanisms import values
 from hush.mechanisms.exponential import Exponential
 from hush.mechanisms.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
@@ -39,7 +40,7 @@ class TopK(Selection):
 
     def __post_init__(self) -> None:
         checks.whole("count", self.count, at_least=1)
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale, most=None)
         checks.flag("monotone", self.monotone)
 
     def curve(self, sensitivity: Any = 1) -> Curve:

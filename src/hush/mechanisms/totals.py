@@ -30,6 +30,7 @@ class Total(Law):
     count: int
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.whole("count", self.count, at_least=1, at_most=64)
 
     @property

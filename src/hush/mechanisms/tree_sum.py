@@ -51,7 +51,7 @@ class TreeSum(Mechanism):
 
     def __post_init__(self) -> None:
         checks.whole("horizon", self.horizon, at_least=1)
-        checks.rational("scale", self.scale)
+        values.drawable("scale", self.scale)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -117,6 +117,7 @@ class Counter(OneAtATime):
     def add(self, value: int) -> int:
         """Return the noisy total after `value`."""
         exact = values.whole(value)
+        self._owner.check()
         with self._lock:
             if self._time == self._mechanism.horizon:
                 raise InvalidArgument(

@@ -1,9 +1,12 @@
-"""Values in, private values out: whole numbers stay whole, floats stay on a lattice.
+"""Values in, private values out, on a lattice that is public and declared.
 
-A float is moved to the nearest point of a public power-of-two lattice, noise is added
-as an integer number of steps, and the sum is returned as the nearest float: a function
-of the exact lattice sum alone. Halves are always rounded up, so the rounding commutes
-with every shift by whole steps and adds nothing to a sensitivity of whole steps.
+A number is moved to the nearest point of a power-of-two lattice, noise is added as an
+integer number of steps, and the sum is returned as a whole number where the lattice is
+declared as one of whole numbers, else as the nearest float: a function of the exact
+lattice sum alone. Neither the lattice nor the type of an answer depends on the type of
+the value, which may be one of the data. Halves are always rounded up, so the rounding
+commutes with every shift by whole steps and adds nothing to a sensitivity of whole
+steps.
 """
 
 import math
@@ -19,17 +22,25 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise import Lattice
 from hush.noise.given import finite, fraction, given
+from hush.noise.laplace import LARGEST
 
 Draw = Callable[[Any], Any]  # size -> integers; None -> one int
 FINE = 40  # default lattices are 2^40 times finer than the noise
 _FINEST = 44  # noise beyond 2^53 steps, which floats would round, has chance e^-512
 _EXACT = 2.0**52  # from here on every float is a multiple of its lattice step
 _FAR = 1 << 61
+LEAST, WIDEST = Fraction(1, 1 << 500), 1 << 500  # floats hold the squares of both
 
 
 def lattice(step: Any, noise: Fraction) -> Lattice:
-    """Return the lattice of a public `step`, or the default one under `noise`."""
+    """Return the lattice of a public `step`, or the default one under `noise`.
+
+    The default one holds all whole numbers, unless the noise is so wide that 64 bits
+    would not hold it in steps of 1.
+    """
     if step is None:
+        if noise > LARGEST:
+            return Lattice.under(noise, bits=_FINEST)
         fine = Lattice.under(noise, bits=FINE)
         return fine if fine.exponent <= 0 else Lattice(0)
     exact = checks.rational("step", step)
@@ -53,7 +64,7 @@ def steps(grid: Lattice, distance: Fraction, dimension: int = 1) -> int:
     Guarantee: rounding with halves up turns x into at most ⌈x⌉ steps, and d ceilings
     of numbers with sum D add up to at most ⌈D⌉ + d - 1.
     """
-    checks.whole("dimension", dimension, at_least=1)
+    dimension = checks.whole("dimension", dimension, at_least=1)
     if distance == 0:
         return 0
     return math.ceil(distance / grid.step) + dimension - 1
@@ -63,7 +74,7 @@ def _nearest(value: Fraction) -> int:
     return math.floor(value + Fraction(1, 2))
 
 
-def as_float(value: Fraction) -> float:
+def as_float(value: Any) -> float:
     """Return the nearest float; the largest one where there is none."""
     try:
         return float(value)
@@ -92,43 +103,53 @@ def snap(values: NDArray[np.float64], grid: Lattice) -> NDArray[np.float64]:
     return whole
 
 
-def _scalar(value: Any, grid: Lattice, draw: Draw, whole: Draw | None) -> int | float:
-    if isinstance(value, numbers.Integral):
-        if whole is not None or grid.exponent == 0:
-            return int(value) + int((whole or draw)(None))
-        exact = Fraction(int(value))
-    else:
-        if not isinstance(value, numbers.Rational):
-            value = float(value)
-            checks_finite(np.asarray(value))
-        exact = Fraction(value)
-    released = (_nearest(exact / grid.step) + int(draw(None))) * grid.step
-    if isinstance(value, numbers.Integral) and grid.exponent >= 0:
-        return int(released)
-    return as_float(released)
+def drawable(name: str, noise: Any, *, most: int | None = LARGEST) -> Fraction:
+    """Return an amount of noise that can be drawn and priced, or refuse it.
+
+    Whole noise must fit into 64 bits, and a price into a float.
+
+    Example:
+        >>> drawable("scale", 2.5)
+        Fraction(5, 2)
+    """
+    exact = checks.rational(name, noise)
+    if exact < LEAST:
+        raise InvalidArgument(
+            f"{name} must be at least 2^-500; got {float(exact):g}. Use smaller units."
+        )
+    if most is not None and exact > most:
+        raise InvalidArgument(
+            f"{name} must be at most 2^{most.bit_length() - 1}, so that noise can be "
+            f"drawn; got {float(exact):g}. Use larger units, or a larger epsilon."
+        )
+    return exact
 
 
 def checks_finite(values: NDArray[Any]) -> None:
     """Refuse NaN and infinities before anything is drawn; the message has no data."""
     if not finite(values):
-        raise InvalidArgument(
-            "value must be finite. Clamp it to public bounds first, or run a query of "
-            "hush.mechanisms on the data: queries map NaN and infinities into bounds."
-        )
+        raise not_finite()
+
+
+def not_finite() -> InvalidArgument:
+    """Return the refusal of NaN and infinities."""
+    return InvalidArgument(
+        "value must be finite. Clamp it to public bounds first, or run a query of "
+        "hush.mechanisms on the data: queries map NaN and infinities into bounds."
+    )
 
 
 def whole(value: Any) -> int:
     """Return one whole number, or refuse it without repeating it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+    number = checks.plain(value)
+    if type(number) is not int:
         raise InvalidArgument("value must be a whole number; round your query first.")
-    return int(value)
+    return number
 
 
 def vector(value: Any) -> NDArray[Any]:
     """Return numbers as integers or floats, or as they are where floats round them."""
     array = given("value", value)
-    if array.dtype.kind == "b":
-        array = array.astype(np.int64)
     if array.dtype.kind not in "iufO":
         raise InvalidArgument(
             f"value must hold whole numbers or floats; got dtype {array.dtype}."
@@ -163,10 +184,16 @@ def behind(array: NDArray[Any], grid: Lattice) -> NDArray[np.int64]:
 
     Gaps below 2^52 steps are exact; larger ones saturate, which moves none farther.
     """
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" or grid.exponent > 0:
         places = [_nearest(fraction(each) / grid.step) for each in array]
         gaps = [max(each - max(places), -int(_EXACT)) for each in places]
         return np.array(gaps, dtype=np.int64)
+    if array.dtype.kind in "iu":  # on the grid; modular: exact where int64 overflows
+        wide = array.max().astype(np.uint64) - array.astype(np.uint64)
+        most = np.uint64(int(_EXACT) >> -grid.exponent)
+        near = np.minimum(wide, most) << np.uint64(min(-grid.exponent, 63))
+        gap = np.where(wide > most, np.uint64(int(_EXACT)), near)
+        return -gap.astype(np.int64)
     points = snap(array.astype(np.float64), grid)
     with np.errstate(over="ignore"):
         near = np.maximum(points - points.max(), -math.ldexp(_EXACT, grid.exponent))
@@ -174,21 +201,47 @@ def behind(array: NDArray[Any], grid: Lattice) -> NDArray[np.int64]:
     return steps_behind
 
 
-def release(value: Any, grid: Lattice, draw: Draw, whole: Draw | None = None) -> Any:
+def release(value: Any, grid: Lattice, draw: Draw, *, whole: bool = False) -> Any:
     """Return `value` plus noise, a scalar for a scalar and an array for the rest.
 
-    `draw` counts lattice steps; `whole`, if given, is the noise of whole numbers.
+    `draw` counts lattice steps. `whole` is public: answers are whole numbers, on a
+    lattice of whole numbers, or else floats, whatever the type of `value`.
     """
     if isinstance(value, np.generic):
-        value = given("value", value).item()
+        value = given("value", value)[()]
     if isinstance(value, numbers.Real):  # True counts as 1
-        return _scalar(value, grid, draw, whole)
-    if isinstance(value, (list, tuple)) and any(isinstance(v, Fraction) for v in value):
-        return np.array([_scalar(v, grid, draw, whole) for v in value])
+        if not math.isfinite(as_float(value)):
+            raise not_finite()
+        place = _nearest(fraction(value) / grid.step)
+        released = (place + int(draw(None))) * grid.step
+        return int(released) if whole else as_float(released)
     array = vector(value)
-    if are_whole(array) and (whole is not None or grid.exponent == 0):
-        return whole_vector(array) + (whole or draw)(array.shape)
+    if whole:
+        return _whole_steps(array, grid, draw(array.shape))
     return moved(array, grid, draw(array.shape))
+
+
+def _whole_steps(
+    array: NDArray[Any], grid: Lattice, noise: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return numbers on a lattice of whole numbers, moved by whole steps.
+
+    Numbers are moved inside ±2^61 before, and answers inside ±2^62 after the noise.
+    """
+    k, step = grid.exponent, 1 << grid.exponent
+    if array.dtype.kind == "f":
+        near = snap(np.clip(array, -float(_FAR), float(_FAR)), grid).astype(np.int64)
+        places = near >> k
+    elif array.dtype.kind == "O":
+        ends = Fraction(-_FAR), Fraction(_FAR)
+        inside = [min(max(fraction(each), ends[0]), ends[1]) for each in array.flat]
+        exact = [_nearest(each / step) for each in inside]
+        places = np.array(exact, dtype=np.int64).reshape(array.shape)
+    else:
+        places = (whole_vector(array) + (step >> 1)) >> k
+    far = 2 * _FAR >> k
+    answer: NDArray[np.int64] = np.clip(places + noise, -far, far) << k
+    return answer
 
 
 def moved(array: NDArray[Any], grid: Lattice, noise: NDArray[Any]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hush import checks, law
 from hush.errors import InvalidArgument
+from hush.mechanisms import values
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.data import clamp, column, total
 from hush.mechanisms.error import Error
@@ -55,7 +56,7 @@ class WinsorizedMean(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", checks.width("bounds", self.bounds))
-        if checks.rational("scale", self.scale) > _WIDEST:
+        if values.drawable("scale", self.scale, most=None) > _WIDEST:
             raise InvalidArgument(
                 f"scale must be at most {_WIDEST}, so that 64 bits hold the noise; got "
                 f"{float(self.scale):g}. Use a larger epsilon."

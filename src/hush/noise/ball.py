@@ -38,9 +38,12 @@ class Norm(IntEnum):
         known = {1: cls.ONE, 2: cls.TWO, math.inf: cls.INFINITY}
         if isinstance(norm, cls):
             return norm
-        if norm not in known:
-            raise InvalidArgument(f"norm must be 1, 2 or math.inf; got {norm!r}.")
-        return known[norm]
+        number = checks.plain(norm)
+        if type(number) not in (int, float, Fraction) or number not in known:
+            raise InvalidArgument(
+                f"norm must be 1, 2 or math.inf; got {checks.shown(norm)}."
+            )
+        return known[number]
 
 
 def _cut_out(
@@ -94,7 +97,8 @@ def ball(
     kind = Norm.of(norm)
     d = checks.whole("dimension", dimension, at_least=1)
     count = 1 if size is None else checks.whole("size", size, at_least=0)
-    radius = 2 ** checks.whole("bits", bits, at_least=1, at_most=30)
+    bits = checks.whole("bits", bits, at_least=1, at_most=30)
+    radius = 2**bits
 
     def shape(missing: int) -> tuple[int, int]:
         return math.ceil(missing * (1 + math.sqrt(3 * d))) + 8, d

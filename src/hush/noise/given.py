@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush import checks
 from hush.errors import InvalidArgument
 
 _WHOLE = 2.0**53  # up to here a float holds every whole number
@@ -27,28 +28,45 @@ def given(name: str, value: Any) -> NDArray[Any]:
         >>> given("value", [1, 0.5]).dtype
         dtype('float64')
     """
-    array = np.asarray(value)
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+    typed = hasattr(value, "dtype")
+    try:
+        array = np.asarray(value)
+    except Exception:  # what is in it may raise anything
+        raise _strange(name) from None
+    if array.dtype.kind == "b":
+        return array.astype(np.int64)
+    if typed and array.dtype.kind == "f" and array.dtype.itemsize > 8:
         raise InvalidArgument(
             f"{name} must hold floats of at most 64 bits; got dtype {array.dtype}."
         )
-    if array.dtype.kind == "f":
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         # What has a type already holds what it holds.
-        if hasattr(value, "dtype") or not np.any(np.abs(array) >= _WHOLE):
+        if typed or not np.any(np.abs(array) >= _WHOLE):
             return array
-    elif array.dtype.kind != "O":
+    elif array.dtype.kind not in "fO":
         return array
     plain = _plain(np.asarray(value, dtype=object))
     if all(isinstance(each, float) for each in plain.flat):
         return plain.astype(np.float64)
-    if not all(isinstance(each, numbers.Rational | float) for each in plain.flat):
-        raise InvalidArgument(f"{name} must hold whole numbers or floats.")
+    if not all(isinstance(each, int | Fraction | float) for each in plain.flat):
+        raise _strange(name)
     return plain
+
+
+def _strange(name: str) -> InvalidArgument:
+    return InvalidArgument(f"{name} must hold whole numbers or floats.")
+
+
+def _exact(number: Any) -> Any:
+    """Return Python's number for NumPy's, and the fraction that a long double is."""
+    if isinstance(number, np.longdouble) and np.isfinite(number):
+        return Fraction(*map(int, number.as_integer_ratio()))
+    return checks.plain(number.item() if isinstance(number, np.bool_) else number)
 
 
 def _plain(objects: NDArray[Any]) -> NDArray[Any]:
     """Return Python's numbers for NumPy's."""
-    flat = [x.item() if isinstance(x, np.generic) else x for x in objects.flat]
+    flat = [_exact(each) for each in objects.flat]
     plain = np.empty(len(flat), dtype=object)
     plain[:] = flat
     return plain.reshape(objects.shape)
@@ -65,4 +83,4 @@ def finite(array: NDArray[Any]) -> bool:
 
 def fraction(number: Any) -> Fraction:
     """Return one finite number of `given` as the fraction it is."""
-    return Fraction(number.item() if isinstance(number, np.generic) else number)
+    return Fraction(_exact(number))

@@ -32,6 +32,7 @@ class Lattice:
     exponent: int
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.whole("exponent", self.exponent, at_least=-1000, at_most=1000)
 
     @classmethod
@@ -46,7 +47,7 @@ class Lattice:
             Fraction(1, 1073741824)
         """
         exact = checks.rational("width", width)
-        checks.whole("bits", bits, at_least=0, at_most=50)
+        bits = checks.whole("bits", bits, at_least=0, at_most=50)
         exponent = (
             math.frexp(float(exact))[1] - 1
         )  # 2^exponent <= width < 2^(exponent+1)

@@ -50,6 +50,7 @@ class Body:
     ones: float | Fraction
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("box", self.box, at_least=0.5)
         checks.real("ones", self.ones, above=0)
 

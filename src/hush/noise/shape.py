@@ -19,9 +19,8 @@ def shaped(size: Size, dtype: Any, fill: Callable[[int], NDArray[Any]]) -> Any:
     """Return `fill` in the shape of `size`: a plain Python value when it is None."""
     if size is None:
         return fill(1)[0].item()
-    shape = size if isinstance(size, tuple) else (size,)
-    for each in shape:
-        checks.whole("size", each, at_least=0)
+    sizes = size if isinstance(size, tuple) else (size,)
+    shape = tuple(checks.whole("size", each, at_least=0) for each in sizes)
     total = math.prod(shape)
     if total <= BLOCK:
         return fill(total).reshape(shape)

@@ -40,6 +40,7 @@ class StaircaseLaw(Law):
     inner: int
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         object.__setattr__(self, "epsilon", checks.rational("epsilon", self.epsilon))
         checks.whole("width", self.width, at_least=1)
         checks.whole("inner", self.inner, at_least=1, at_most=self.width)

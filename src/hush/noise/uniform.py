@@ -62,7 +62,7 @@ def permutation(count: int, *, source: Source = SECURE) -> NDArray[np.int64]:
         >>> sorted(permutation(3).tolist())
         [0, 1, 2]
     """
-    checks.whole("count", count, at_least=0)
+    count = checks.whole("count", count, at_least=0)
     while True:
         keys = source.words(count, np.uint64)
         order = np.argsort(keys)
@@ -88,12 +88,12 @@ def subsample(
         >>> subsample(10, batch=10)
         array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
-    checks.whole("records", records, at_least=0)
+    records = checks.whole("records", records, at_least=0)
     if (rate is None) == (batch is None):
         raise InvalidArgument("give either rate or batch, and not both.")
     if batch is None:
         return np.flatnonzero(bernoulli(rate, size=records, source=source))
-    checks.whole("batch", batch, at_least=0, at_most=records)
+    batch = checks.whole("batch", batch, at_least=0, at_most=records)
     if records <= _DENSE * batch:
         return _subset(records, batch, source)
     drawn = np.empty(0, dtype=np.int64)

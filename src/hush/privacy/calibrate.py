@@ -77,6 +77,7 @@ def calibrate(
     """
     low = checks.real("low", low, above=0)
     high = checks.real("high", high, above=low)
+    relative = checks.real("relative", relative, at_least=0, below=1)
     curved("target", target)
 
     general = not isinstance(target, Pure | Approx | GDP | ZCDP)

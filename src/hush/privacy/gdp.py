@@ -149,7 +149,8 @@ def _solve(curve: GDP, delta: float, side: int) -> float:
         value = float(log_delta(mu, np.asarray(epsilon)))
         # d log δ/dε = -e^ε Φ(-b)/δ
         tail = epsilon + float(scipy.special.log_ndtr(-(epsilon / mu + mu / 2)))
-        step = (value - target) / math.exp(min(tail - value, 700.0))
+        slope = math.exp(min(tail - value, 700.0))
+        step = (value - target) / slope if slope else math.inf
         if not math.isfinite(step):
             break
         epsilon = max(epsilon + step, epsilon / 8)

@@ -57,7 +57,7 @@ def geometric(curve: Curve, size: int) -> Curve:
 
     Reference: [DRS22] Theorem 2.14 (N13.T3, N13.L10, N13.L11).
     """
-    checks.whole("size", size, at_least=1)
+    size = checks.whole("size", size, at_least=1)
     found = []
     for pair, upper in ((curve.atoms_above, True), (curve.atoms_below, False)):
         step = pair if curve.symmetric else worse(pair, upper=upper)

@@ -42,7 +42,7 @@ class Loss(Curve):
 
     def __post_init__(self) -> None:
         for curve, times in self.parts:
-            checks.whole("times", times, at_least=1)
+            times = checks.whole("times", times, at_least=1)
             if not isinstance(curve, Curve) or isinstance(curve, Loss):
                 raise InvalidArgument(f"parts must be single curves; got {curve!r}.")
 

@@ -80,7 +80,7 @@ class RDP(Curve):
         return f"RDP({getattr(self.function, '__name__', 'function')})"
 
     def _evaluate(self, orders: Floats) -> Floats:
-        found = [float(self.function(float(order))) for order in orders]
+        found = [_number(self.function(float(order))) for order in orders]
         return np.array(found, dtype=np.float64)
 
     @cached_property
@@ -127,12 +127,12 @@ class RDP(Curve):
     def _renyi(self, order: float) -> float:
         if order == 1.0:
             order = 1 + 1e-6  # the divergence rises with its order
-        return float(self.function(order)) if math.isfinite(order) else self._limit
+        return _number(self.function(order)) if math.isfinite(order) else self._limit
 
     @cached_property
     def _limit(self) -> float:
-        last = float(self.function(math.inf)) if _finite_at_infinity(self) else math.inf
-        return last
+        known = _finite_at_infinity(self)
+        return _number(self.function(math.inf)) if known else math.inf
 
     @cached_property
     def rho(self) -> float:
@@ -212,9 +212,20 @@ class OrderTable:
         return min(float(chord / (order - 1)), float(e[j]))
 
 
+def _number(value: Any) -> float:
+    """Return what a function gave as a float; NaN where it is no number."""
+    array = isinstance(value, np.ndarray) and value.ndim == 0
+    try:
+        return checks.real(
+            "function(order)", value[()] if array else value, infinite=True
+        )
+    except InvalidArgument:
+        return math.nan
+
+
 def _finite_at_infinity(curve: RDP) -> bool:
     try:
         value: Any = curve.function(math.inf)
-        return bool(np.isfinite(float(value)))
+        return math.isfinite(_number(value))
     except (ArithmeticError, ValueError):
         return False

@@ -54,10 +54,12 @@ def numbers(
 ) -> Floats:
     """Return `value` as floats inside [at_least, at_most], or say what is wrong."""
     try:
-        # NumPy would read numbers out of texts, and 0 and 1 out of truth values.
-        plain = np.asarray(value).dtype.kind in "fiuO"
-        array = np.asarray(value, dtype=np.float64) if plain else None
-    except (TypeError, ValueError):
+        # NumPy would read numbers out of texts, 0 and 1 out of truth values, and what
+        # lies below the mask out of masked arrays.
+        plain = np.asarray(value).dtype.kind in "fiuO" and not np.ma.is_masked(value)
+        with np.errstate(over="ignore"):  # a long double may become infinite
+            array = np.asarray(value, dtype=np.float64) if plain else None
+    except Exception:  # what is in it may raise anything
         array = None
     if array is None:
         raise InvalidArgument(f"{name} must be numbers; got {checks.shown(value)}.")

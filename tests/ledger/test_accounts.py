@@ -230,8 +230,11 @@ def test_records_are_not_added_to_people():
         with pytest.raises(InvalidArgument, match=r"'row', and .*notes=\{'unit': "):
             ask()
         ask(notes={"unit": "who"})  # a promise: every record is another person's
-    # A sensitivity of one's own is one's own promise, of whatever unit.
-    ledger.release(noise, Promised(), [1, 2])
+    # A sensitivity of one's own is one's own promise, and says what it is about.
+    with pytest.raises(InvalidArgument, match="does not state its"):
+        ledger.release(noise, Promised(), [1, 2])
+    about = {"unit": "who", "neighbors": "add-remove"}
+    ledger.release(noise, Promised(), [1, 2], notes=about)
 
 
 def test_without_a_name_the_only_data_set_is_meant(durable_url):

@@ -325,7 +325,9 @@ def test_what_may_have_touched_the_data_is_never_given_back(ledger):
             ledger.release(Die(), Interrupted(), [1], key)
         with pytest.raises(LedgerError, match="cannot be voided"):
             ledger.void(key, "please")
-    ledger.charge(Die(), 1, key="spent")
+    ledger.charge(
+        Die(), 1, key="spent", notes={"unit": "person", "neighbors": "add-remove"}
+    )
     with pytest.raises(LedgerError, match="cannot be voided"):
         ledger.void("spent", "please")
     with pytest.raises(InvalidArgument, match="reason"):

@@ -11,6 +11,8 @@ from hush.ledger import Budget, Ledger
 from hush.privacy import Pure
 from ledger.toys import Die, Total
 
+ABOUT = {"unit": "person", "neighbors": "add-remove"}  # as what was released
+
 
 def fill(url, releases=25):
     with Ledger.open(url, budget=Budget(epsilon=10)) as ledger:
@@ -162,7 +164,7 @@ def test_l9_an_older_copy_is_recognised(sqlite_url, tmp_path):
     shutil.copy(path, tmp_path / "old.db")
     with Ledger.open(sqlite_url) as ledger:
         count = len(ledger.history())
-        ledger.charge(Pure(epsilon=1.0))
+        ledger.charge(Pure(epsilon=1.0), notes=ABOUT)
     shutil.copy(tmp_path / "old.db", path)
     found = verdict(sqlite_url)
     assert found.bad == count
@@ -197,7 +199,7 @@ def test_a_lost_anchor_is_missed_and_renewed_only_on_request(sqlite_url, tmp_pat
     with pytest.raises(LedgerError, match="opened without it"):
         Ledger.open(sqlite_url, anchor=None)
     with Ledger.open(sqlite_url, renew_anchor=True) as ledger:
-        ledger.charge(Pure(epsilon=0.1))
+        ledger.charge(Pure(epsilon=0.1), notes=ABOUT)
         assert ledger.verify().anchored == len(ledger.history()) - 1
 
 
@@ -212,7 +214,7 @@ def test_a_sealed_anchor_cannot_be_forged(postgres_url, tmp_path):
     anchor = tmp_path / "elsewhere"
     given = {"anchor": anchor, "secret": b"known to the auditor"}
     with Ledger.open(postgres_url, budget=Budget(epsilon=1), **given) as ledger:
-        ledger.charge(Pure(epsilon=0.1))
+        ledger.charge(Pure(epsilon=0.1), notes=ABOUT)
     with Ledger.open(postgres_url, **given) as ledger:
         assert ledger.verify().anchored == 2
     lines = anchor.read_text().splitlines()
@@ -227,7 +229,7 @@ def test_a_torn_line_of_the_anchor_is_passed_over(sqlite_url, tmp_path):
     with (tmp_path / "budget.db.anchor").open("a") as file:
         file.write("7 abc")
     with Ledger.open(sqlite_url) as ledger:
-        ledger.charge(Pure(epsilon=0.1))
+        ledger.charge(Pure(epsilon=0.1), notes=ABOUT)
         assert ledger.verify().anchored == len(ledger.history()) - 1
 
 

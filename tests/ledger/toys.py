@@ -39,6 +39,8 @@ class Broken:
     """Fails with a message that holds a data value."""
 
     sensitivity: int = 1
+    unit: str = "person"
+    neighbors: str = "add-remove"
 
     def __call__(self, data: Any) -> Any:
         raise ValueError(f"bad value {data[0]!r}")

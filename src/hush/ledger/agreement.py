@@ -2,7 +2,9 @@
 
 A sum over add-remove and replace-one protects under neither relation. A sum over people
 and rows of one data set, or of data sets of the same people, protects rows alone: the ε
-of the account would be said of people, and be too small.
+of the account would be said of people, and be too small. So for edges of a graph, of
+which a person has many. A charge that does not say what it is about is refused where
+others have said it.
 """
 
 from collections.abc import Mapping
@@ -12,7 +14,7 @@ from typing import Any, Final, final
 from hush.errors import InvalidArgument
 from hush.ledger.account import readable
 from hush.ledger.stores.base import Transaction
-from hush.units import Unit
+from hush.units import SMALL_UNITS
 
 
 @final
@@ -23,12 +25,12 @@ class Agreed:
     fact: str
     accounts: str  # how their names begin
     why: str
-    rows: bool = False  # whether only rows are told from all else
+    by_size: bool = False  # whether columns of people may have several names
 
     def unlike(self, value: str, other: str) -> bool:
         """Whether two charges of one account must not have these values."""
-        if self.rows:
-            return (value == str(Unit())) is not (other == str(Unit()))
+        if self.by_size and not {value, other} & SMALL_UNITS:
+            return False
         return value != other
 
     def refusal(self, value: str, known: str, names: Any) -> InvalidArgument:
@@ -47,7 +49,7 @@ _ONE_UNIT = (
 )
 
 # An analyst works with many data sets. Data sets of the same people may name them by
-# different columns, but rows are not people: somebody may have many.
+# different columns, but rows and edges are not people: somebody may have many.
 AGREED: Final = (
     Agreed(
         "neighbors",
@@ -58,7 +60,7 @@ AGREED: Final = (
         "queries take neighbors=; models of hush.learn are for replace-one.",
     ),
     Agreed("unit", "dataset:", _ONE_UNIT),
-    Agreed("unit", "unit:", _ONE_UNIT, rows=True),
+    Agreed("unit", "unit:", _ONE_UNIT, by_size=True),
 )
 
 Terms = dict[str, str]
@@ -83,6 +85,39 @@ def settled(stated: Terms, known: Terms, names: Any) -> bool:
         if value is not None and before is not None and value != before:
             raise each.refusal(value, before, names)
     return stated.items() <= known.items()
+
+
+def complete(stated: Terms) -> bool:
+    """Whether a charge states every fact that accounts agree on."""
+    return all(each.fact in stated for each in AGREED)
+
+
+def refuse_silence(t: Transaction, stated: Terms, paying: Any, since: int) -> None:
+    """Refuse a charge that leaves open what an earlier one of its accounts states.
+
+    `since` is the last entry up to which this was found not to be so.
+    """
+    known: Terms = {}
+    names: set[str] = set()
+    for each in AGREED:
+        mine = {name for name in paying if name.startswith(each.accounts)}
+        if each.fact in stated or each.fact in known or not mine:
+            continue
+        for entry in t.charged_unlike(each.fact, "", since):
+            content = entry.content
+            both = mine & _counted(t, content["costs"])
+            if both:
+                known[each.fact] = content["facts"][each.fact]
+                names |= both
+                break
+    if known:
+        raise InvalidArgument(
+            f"this charge does not state its {' and '.join(known)}, and "
+            f"{', '.join(map(readable, sorted(names)))} was charged for "
+            f"{' and '.join(map(repr, known.values()))} before: a sum over both would "
+            f"guarantee nothing. State it, as in notes={known!r}, if that is what it "
+            "is about."
+        )
 
 
 def _counted(t: Transaction, costs: Mapping[str, Any]) -> set[str]:

@@ -20,7 +20,7 @@ class Kind(StrEnum):
     CHARGE = "charge"  # spent, with nothing to draw
     RESERVE = "reserve"  # spent; the draw may begin at once
     HOLD = "hold"  # spent; the draw has not begun and may still be given up
-    START = "start"  # the draw of a held charge begins
+    START = "start"  # the draw of a held charge begins, or a draw begins once more
     SEAL = "seal"  # the answer
     FAIL = "fail"  # the draw raised; the charge stands
     VOID = "void"  # a held charge was given back by an administrator
@@ -29,6 +29,26 @@ class Kind(StrEnum):
 
 OPENING = (Kind.CHARGE, Kind.RESERVE, Kind.HOLD)
 CLOSING = (Kind.SEAL, Kind.FAIL, Kind.VOID)
+
+
+def resumed_scope(scope: str, times: int) -> str:
+    """Return the scope under which the start of a draw that is resumed is written.
+
+    A key has one entry of each kind in its scope, so that each resumption has a scope
+    of its own: the text of the accounts, a number sign, and how often.
+    """
+    return f"{scope}#{times}"
+
+
+def charged_scope(scope: str) -> str:
+    """Return the scope of the charge that an entry belongs to.
+
+    Example:
+        >>> charged_scope(resumed_scope('["dataset:a#b"]', 3))
+        '["dataset:a#b"]'
+    """
+    accounts, bracket, _ = scope.rpartition("]")
+    return accounts + bracket if bracket else scope
 
 
 _encoder = json.JSONEncoder(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from hush import checks
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger.admin import Admin, Authority
 from hush.ledger.anchor import Anchor
@@ -29,6 +30,7 @@ class Opened:
     identity: str
     rehearsal: bool
     authority: Authority
+    lockout: int | None  # failed draws after which a scope is locked
 
 
 def _anchor_path(url: str, anchor: str | os.PathLike[str] | None) -> Path | None:
@@ -90,6 +92,7 @@ def _begin(
     admin: Admin | str | None,
     *,
     rehearsal: bool,
+    lockout: int | None,
 ) -> Entry:
     found = transaction.first()
     if found is not None:  # another process was first
@@ -103,7 +106,15 @@ def _begin(
         "anchored": anchor is not None,
         "admin": admin.public if isinstance(admin, Admin) else admin,
     }
+    if lockout is not None:
+        body["lockout"] = lockout
     return transaction.append(Kind.GENESIS, "", "", canonical(body))
+
+
+def _lockout(recorded: int | None, given: int | None) -> int | None:
+    """Return the stricter of what the ledger keeps and what its opener asks for."""
+    known = [each for each in (recorded, given) if each is not None]
+    return min(known, default=None)
 
 
 def check(store: Store, anchor: Anchor | None) -> Verdict:
@@ -120,9 +131,12 @@ def found(
     secret: bytes | None,
     renew_anchor: bool,
     admin: Admin | str | None,
+    lockout: int | None,
     checked: bool,
 ) -> Opened:
     """Open or begin the ledger at `url`; refuse one that is not whole."""
+    if lockout is not None:
+        lockout = checks.whole("lockout", lockout, at_least=1)
     path = _anchor_path(url, anchor)
     _not_deleted(url, path, secret)
     store = open_store(url)
@@ -130,7 +144,9 @@ def found(
         genesis = store.read(lambda transaction: transaction.first())
         held = _anchor(path, genesis, secret, renew=renew_anchor)
         if genesis is None:
-            genesis = store.run(lambda t: _begin(t, held, admin, rehearsal=rehearsal))
+            genesis = store.run(
+                lambda t: _begin(t, held, admin, rehearsal=rehearsal, lockout=lockout)
+            )
         facts = json.loads(genesis.body)
         if held is not None and held.ledger != facts["ledger"]:
             raise LedgerError(
@@ -149,7 +165,8 @@ def found(
                 f"the ledger is not whole: {verdict}. Nothing is released from it; "
                 "restore the newest copy, and look at who could write to it."
             )
-        return Opened(store, held, facts["ledger"], rehearsal, authority)
+        strict = _lockout(facts.get("lockout"), lockout)
+        return Opened(store, held, facts["ledger"], rehearsal, authority, strict)
     except BaseException:
         store.close()
         raise

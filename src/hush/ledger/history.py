@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hush.errors import InvalidArgument
-from hush.ledger.entry import OPENING, Entry, Kind
+from hush.ledger.entry import OPENING, Entry, Kind, charged_scope
 from hush.ledger.release import Release
 
 _LATER: dict[str, str] = {
@@ -67,12 +67,13 @@ def records(entries: list[Entry]) -> tuple[Record, ...]:
         Kind.VOID: "voided",
     }
     for entry in entries:
+        event = (charged_scope(entry.scope), entry.key)
         if entry.kind in words:
-            state[entry.scope, entry.key] = words[entry.kind]
+            state[event] = words[entry.kind]
         if entry.kind in OPENING:
-            opened[entry.scope, entry.key] = entry.seq
-        elif entry.kind in _LATER:  # a key that was given back may be charged again
-            charge[entry.seq] = opened.get((entry.scope, entry.key))
+            opened[event] = entry.seq
+        elif entry.kind in _LATER:
+            charge[entry.seq] = opened.get(event)
 
     def of(entry: Entry) -> str:
         if entry.kind in OPENING:
@@ -83,7 +84,7 @@ def records(entries: list[Entry]) -> tuple[Record, ...]:
         Record(
             each.seq,
             str(each.kind),
-            each.scope,
+            charged_scope(each.scope),
             each.key,
             each.at,
             each.hash,

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, final
@@ -9,6 +10,8 @@ from typing import Any, final
 from hush.brief import methods
 from hush.errors import (
     DrawFailed,
+    DrawInterrupted,
+    Forgotten,
     InsecureSource,
     InvalidArgument,
     LedgerError,
@@ -21,6 +24,7 @@ from hush.ledger.budget import Budget
 from hush.ledger.entry import Entry, Kind, canonical
 from hush.ledger.founding import AUTO, Opened, check, found
 from hush.ledger.history import Record, records, stored
+from hush.ledger.own import is_ours
 from hush.ledger.payers import Payers, key_or_new
 from hush.ledger.plan import Plan, Spend
 from hush.ledger.receipt import Receipt, paid, paid_text
@@ -29,7 +33,29 @@ from hush.ledger.steps import at
 from hush.ledger.verdict import Verdict
 from hush.noise.source import SECURE, Source, sourced
 
+_INTERRUPTED = (
+    "the engine was out of reach, memory or time while key {0!r} was drawn. Nothing "
+    "was released; its charge (entry {1}) waits. Ask the same again with key={0!r}: it "
+    "is drawn without a new charge."
+)
 _FAILURE = canonical({"error": "query_failed"})  # the same for every cause
+
+# How often, and after how many seconds, to look for an answer that somebody else draws.
+_LOOKS, _PAUSE = 200, 0.05
+
+
+def _voided(key: str, closing: Entry) -> LedgerError:
+    return LedgerError(
+        f"key {key!r} was voided (entry {closing.seq}): its charge was given back. "
+        "Use a new key."
+    )
+
+
+def _overheard() -> bool:
+    """Whether a test stands in for the noise, which is then not secret."""
+    from hush.mechanisms.listening import overheard  # light until a release
+
+    return overheard()
 
 
 @methods
@@ -80,7 +106,9 @@ class Ledger:
         it does not exist; it must agree with what is on record. Without a `dataset` it
         is the one that the ledger knows, or else "default". `rehearsal` admits
         seeded noise, for ever and only in this ledger. After `lockout` failed draws a
-        data set and analyst must be unlocked. `anchor` is a second file that detects
+        data set and analyst must be unlocked; a new ledger keeps the number for all who
+        open it. Without one, five failures of functions of your own lock, since each
+        tells a bit without noise. `anchor` is a second file that detects
         an old copy (beside an SQLite file by default), sealed with `secret`. A ledger
         begun with an `admin` has its accounts changed by signed entries only; a public
         key in its place opens that ledger and no other.
@@ -92,6 +120,7 @@ class Ledger:
             secret=secret,
             renew_anchor=renew_anchor,
             admin=admin,
+            lockout=lockout,
             checked=check,
         )
         if dataset is None:
@@ -100,7 +129,7 @@ class Ledger:
         names = [account("dataset", dataset)]
         if analyst is not None:
             names.append(account("analyst", analyst))
-        ledger = cls(opened, Payers(opened.store, tuple(names), lockout))
+        ledger = cls(opened, Payers(opened.store, tuple(names), opened.lockout))
         try:
             if unit is not None:
                 ledger.link(dataset, unit, budget)
@@ -205,10 +234,7 @@ class Ledger:
         the curve is pure, its own δ where it has one, else a hundredth of the budget's.
         What a curve is about only you know: notes={"unit": ..., "neighbors": ...}.
         """
-        curve: Any = what if hasattr(what, "epsilon_at") else what.curve
-        if not hasattr(curve, "epsilon_at"):  # a mechanism's depends on sensitivity
-            curve = curve() if sensitivity is None else curve(sensitivity)
-        spend = Spend.of(what, curve, version, notes)
+        spend = Spend.of(what, sensitivity, version, notes)
         key = key_or_new(key)
         event = self._payers.reserve(spend, key, delta, Kind.CHARGE)
         self._anchored(event.opening)
@@ -226,7 +252,10 @@ class Ledger:
     ) -> Receipt:
         """Charge now for a release to be drawn later under the same key, or voided."""
         plan = Plan.of(mechanism, query, version, notes)
-        event = self._payers.reserve(plan, key_or_new(key), delta, Kind.HOLD)
+        key = key_or_new(key)
+        event = self._payers.reserve(plan, key, delta, Kind.HOLD)
+        if event.closing is not None and event.closing.kind is Kind.VOID:
+            raise _voided(key, event.closing)
         self._anchored(event.opening)
         return self._receipt(event.opening)
 
@@ -257,6 +286,7 @@ class Ledger:
                 "data. Leave source out, or rehearse in a ledger opened with "
                 "rehearsal=True."
             )
+        self._refuse_listeners()
         plan = Plan.of(mechanism, query, version, notes)
         outline = plan.outline
         key = key_or_new(key)
@@ -264,15 +294,16 @@ class Ledger:
         event = self._payers.reserve(plan, key, delta, Kind.RESERVE)
         at("reserved")
         closing = event.closing
+        if event.worn:
+            closing = self._awaited(event.opening)
         if closing is None:
-            closing = self._draw(plan, outline, event.opening, data, source)
+            with Forgotten():  # what was drawn and not sealed is in no traceback
+                closing = self._draw(plan, outline, event.opening, data, source)
         self._anchored(closing)
         if closing.kind is Kind.SEAL:
-            return Release(closing.body)
+            return Release(closing.body, plan.finish)
         if closing.kind is Kind.VOID:
-            raise LedgerError(
-                f"key {key!r} was voided (entry {closing.seq}). Use a new."
-            )
+            raise _voided(key, closing)
         raise DrawFailed(
             f"the draw under key {key!r} failed; its charge (entry "
             f"{event.opening.seq}) stands, because why it failed may depend on the "
@@ -287,21 +318,52 @@ class Ledger:
         receipt = paid_text(
             opening,
             opened.identity,
-            seeded=source.seeded,
+            seeded=source.seeded or _overheard(),
             rehearsal=opened.rehearsal,
         )
         at("draw")
-        with Withheld():
+        with Withheld() as tried:
             answer = Release.make(plan.draw(data, source), receipt, outline).text
             kind = Kind.SEAL
         at("drawn")
         scope, key = opening.scope, opening.key
+        if tried.interrupted and is_ours(data):  # functions of others cannot say so
+            raise DrawInterrupted(_INTERRUPTED.format(key, opening.seq))
         at("seal")
         sealed = self._store.answer(kind, scope, key, answer) or self._store.run(
             lambda t: protocol.seal(t, scope, key, kind, answer), "commit-seal"
         )
         at("sealed")
         return sealed
+
+    def _awaited(self, opening: Entry) -> Entry:
+        """Return the answer that another draw of this charge seals, if it comes soon.
+
+        The draw was begun as often as it may be: by crashes, or by callers that share
+        a key and are at it now.
+        """
+        for _ in range(_LOOKS):
+            found = self._store.read(
+                lambda t: protocol.closing(t, opening.scope, opening.key)
+            )
+            if found is not None:
+                return found
+            time.sleep(_PAUSE)
+        raise LedgerError(
+            f"the draw under key {opening.key!r} was begun "
+            f"{1 + protocol.RESUMPTIONS} times and has no answer. Another program may "
+            "still be drawing it: ask again later. If none is, use a new key; this "
+            f"charge (entry {opening.seq}) stands."
+        )
+
+    def _refuse_listeners(self) -> None:
+        """Refuse a release whose noise a test replaces, where it would be kept."""
+        if self._store.durable and not self._opened.rehearsal and _overheard():
+            raise InsecureSource(
+                "this ledger is for real data, and a replay or another listener stands "
+                "in for its noise. Replay in a ledger in memory, or in one opened with "
+                "rehearsal=True."
+            )
 
     def _receipt(self, opening: Entry) -> Receipt:
         opened = self._opened

@@ -10,6 +10,7 @@ from hush.ledger import accounts, agreement, protocol
 from hush.ledger.account import Balance
 from hush.ledger.agreement import Terms
 from hush.ledger.entry import Kind
+from hush.ledger.own import LOCKOUT
 from hush.ledger.plan import Plan, Spend
 from hush.ledger.request import Grids, Request, ask, scope_of
 from hush.ledger.stores import Store
@@ -52,6 +53,7 @@ class Payers:
         self._store = store
         self._grids: Grids = ()
         self._agreed: Terms = {}  # replaced, never changed, like the grids
+        self._silent = -1  # the last entry up to which the accounts agreed on nothing
 
     def one(self, **named: str | None) -> str:
         """Return the one account that was named; the data set's where none was."""
@@ -63,6 +65,7 @@ class Payers:
         """Read the accounts again before the next charge."""
         self._grids = ()
         self._agreed = {}
+        self._silent = -1
 
     def balances(self) -> tuple[Balance, ...]:
         """Return every account that a charge would go to."""
@@ -76,13 +79,21 @@ class Payers:
         return known
 
     def _reserve(
-        self, t: Transaction, request: Request, key: str, kind: Kind, stated: Terms
+        self,
+        t: Transaction,
+        request: Request,
+        key: str,
+        kind: Kind,
+        stated: Terms,
+        lockout: int | None,
     ) -> protocol.Event:
         """Charge and, if this handle has not yet, compare with what was charged before.
 
         Read in the transaction that charges, so that two first charges cannot cross.
         """
-        event = protocol.reserve(t, request, key, kind, self.lockout)
+        event = protocol.reserve(t, request, key, kind, lockout)
+        if event.new:
+            agreement.refuse_silence(t, stated, request.names, self._silent)
         if not agreement.settled(stated, self._agreed, self.names):
             agreement.compare(t, stated, request.names)
         return event
@@ -91,22 +102,30 @@ class Payers:
         self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
     ) -> protocol.Event:
         """Charge every account for `plan` under `key`, or find what is on record."""
+        if delta is not None:
+            delta = checks.plain(delta)
+            checks.real("delta", delta, at_least=0, below=1)
         stated = agreement.terms(plan.facts)
+        lockout = self.lockout
+        if lockout is None and plan.own:
+            lockout = LOCKOUT
         for _ in range(_TRIES):
             request = ask(plan, self.names, self._known_grids(), delta, _library())
             try:
                 known = agreement.settled(stated, self._agreed, self.names)
-                if known and request.storable:
-                    opening = self._store.charge(request, key, kind, self.lockout)
+                if known and agreement.complete(stated) and request.storable:
+                    opening = self._store.charge(request, key, kind, lockout)
                     if opening is not None:
                         return protocol.Event(opening, None)
                 event = self._store.run(
                     lambda t, r=request: self._reserve(  # type: ignore[misc]
-                        t, r, key, kind, stated
+                        t, r, key, kind, stated, lockout
                     ),
                     "commit-reserve",
                 )
                 self._agreed = self._agreed | stated
+                if event.new and not agreement.complete(stated):
+                    self._silent = event.opening.seq
                 return event
             except protocol.Stale:
                 self.forget()

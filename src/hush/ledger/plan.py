@@ -4,18 +4,22 @@ import functools
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+from hush import checks
 from hush.errors import HushError, InvalidArgument
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
 from hush.ledger.entry import canonical, members
 from hush.ledger.frozen import freeze
+from hush.ledger.own import is_ours, runs_own_functions
 from hush.ledger.values import describe
 from hush.noise.source import Source
+from hush.units import Unit
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
@@ -36,15 +40,26 @@ class Step:
 
     def __post_init__(self) -> None:
         _whole(self.mechanism)
-        if self.query is not None and (
-            not callable(self.query) or not hasattr(self.query, "sensitivity")
-        ):
+        if self.query is None:
+            _refuse_unstated(self.mechanism, "pass a query that states it")
+        elif not callable(self.query) or not hasattr(self.query, "sensitivity"):
             raise InvalidArgument(
                 f"query must be callable and state its sensitivity; got a "
                 f"{type(self.query).__name__}. Use a Query, or None for a mechanism "
                 "that reads the data itself."
             )
-        _ = self._bound  # a query that the mechanism cannot answer is refused here
+        if self._bound is None:  # a query that cannot be answered is refused here
+            _ = self.sensitivity
+        several = getattr(self.query, "dimension", None)
+        if several is None:
+            return
+        several = checks.whole("dimension", several, at_least=1)
+        one = getattr(self.mechanism, "coordinates", None)
+        if one is not None and several > one:
+            raise InvalidArgument(
+                f"{type(self.mechanism).__name__} noise is charged for one number, and "
+                f"the query returns up to {several}: use Laplace or Gaussian."
+            )
 
     @cached_property
     def _bound(self) -> Any:
@@ -61,11 +76,23 @@ class Step:
                 "as the query if it reads the data itself."
             ) from None
 
+    @cached_property
+    def finish(self) -> Any:
+        """A last step of a user's own: run on what is sealed, never before."""
+        finish = getattr(getattr(self._bound, "query", None), "finish", None)
+        return finish if runs_own_functions(finish) else None
+
     @property
     def sensitivity(self) -> Any:
         """How far the query moves between neighbors; None without a query."""
-        found = getattr(self.query, "sensitivity", None)
-        return found() if callable(found) else found
+        found: Any = getattr(self.query, "sensitivity", None)
+        try:  # not of a class: calling `int` would say 0, and cost nothing
+            asked = callable(found) and not isinstance(found, type)
+            return _stated(found() if asked else found)
+        except TypeError:
+            raise InvalidArgument(
+                "sensitivity must be a number, or a method without arguments."
+            ) from None
 
     def curve(self) -> "Curve":
         """Return the guarantee of this step, from public parameters alone."""
@@ -73,7 +100,7 @@ class Step:
             return self._bound.curve()  # type: ignore[no-any-return]
         from hush.mechanisms import DiscreteGaussian, Gaussian, Laplace
 
-        several = getattr(self.query, "dimension", None)
+        several = checks.plain(getattr(self.query, "dimension", None))
         if isinstance(self.mechanism, DiscreteGaussian):
             # How many numbers a function returns is not known; 2 stands for any number.
             return self.mechanism.curve(self.sensitivity, dimension=several or 2)
@@ -85,16 +112,19 @@ class Step:
         """Refuse more numbers than were charged, on a lattice where that matters.
 
         A lattice that is coarse is charged by the law of one number, or by one rounding
-        for each of `query.dimension`; the default ones lose 2^-40 at most.
+        for each of `query.dimension`; the default ones lose 2^-40 at most. Noise whose
+        curve is that of one number says so by `coordinates`.
         """
-        charged = getattr(self.query, "dimension", None)
+        one = getattr(self.mechanism, "coordinates", None)
+        charged = one or getattr(self.query, "dimension", None)
         if charged is None and getattr(self.mechanism, "step", None) is None:
             return
         import numpy as np
 
         if np.size(value) > (charged or 1):
             raise InvalidArgument(
-                "query must say by `dimension` how many numbers it returns at most."
+                "query must say by `dimension` how many numbers it returns at most; "
+                "Staircase and Canonical noise are charged for one number."
             )
 
     @property
@@ -113,13 +143,26 @@ class Step:
         from hush.mechanisms.listening import declaring  # light until a draw
 
         if self._bound is not None:
+            bound = self._bound
+            if self.finish is not None:
+                bound = replace(bound, query=replace(bound.query, finish=None))
             with declaring(1):
-                return self._bound.run(data, source=source)
-        adaptive = getattr(self.query, "adaptive", False)
-        value = self.query(data, earlier) if adaptive else self.query(data)
-        self._fits(value)
+                return bound.run(data, source=source)
+        value = self._answer(data, earlier)
         with declaring(self.sensitivity):
             return self.mechanism.run(value, source=source)
+
+    def _answer(self, data: Any, earlier: tuple[Any, ...]) -> Any:
+        """Return the exact answer, or the query's public `default` where it fails."""
+        adaptive = getattr(self.query, "adaptive", False)
+        try:
+            value = self.query(data, earlier) if adaptive else self.query(data)
+            self._fits(value)
+        except (Exception, SystemExit):
+            value = getattr(self.query, "default", None)
+            if value is None:
+                raise
+        return value
 
     def fact(self, name: str) -> Any:
         """Return what the query, or else the mechanism, says of itself."""
@@ -127,6 +170,37 @@ class Step:
             return self.sensitivity
         found = getattr(self.query, name, None)
         return getattr(self.mechanism, name, None) if found is None else found
+
+
+def _stated(sensitivity: Any) -> Any:
+    """Return a sensitivity as Python's own number; what is none, its mechanism reads.
+
+    A number that fails as one, or is less than nothing, is refused here.
+    """
+    if isinstance(sensitivity, type):
+        raise InvalidArgument(
+            f"sensitivity must be a number; got the class {sensitivity.__name__}."
+        )
+    if not isinstance(sensitivity, numbers.Real):
+        return sensitivity
+    checks.real("sensitivity", sensitivity, at_least=0)
+    return checks.plain(sensitivity)
+
+
+def _refuse_unstated(mechanism: Any, way: str) -> None:
+    """Refuse what cannot know how far one person moves its input.
+
+    Whoever reads records states how their neighbors differ. Noise on an answer, or a
+    choice by scores, has a curve for every sensitivity, and nobody stated one.
+    """
+    if getattr(mechanism, "neighbors", None) is None:
+        raise InvalidArgument(
+            f"{type(mechanism).__name__} does not read records, so it cannot know how "
+            f"far one person moves its input: {way}, as in ledger.release("
+            "Laplace(scale=10.0), hush.mechanisms.sum(bounds=(0, 120)), ages) or "
+            "ledger.charge(Laplace(scale=10.0), 120). A mechanism of your own that "
+            "reads records states `neighbors`, 'add-remove' or 'replace-one'."
+        )
 
 
 def _whole(mechanism: Any) -> None:
@@ -140,12 +214,34 @@ def _whole(mechanism: Any) -> None:
             "of hush.mechanisms, with its noise, as in Laplace(scale=2.0)."
         )
     try:
-        _ = _ours(mechanism) or inspect.signature(mechanism.run).bind(None, source=None)
+        _ = is_ours(mechanism) or inspect.signature(mechanism.run).bind(
+            None, source=None
+        )
     except TypeError:
         raise InvalidArgument(
             f"{kind.__name__}.run must take a value and the source of its randomness: "
             "def run(self, value, *, source=SECURE)."
         ) from None
+
+
+def _contradicted(name: str, said: Any, found: Any) -> InvalidArgument:
+    return InvalidArgument(
+        f"notes state another {name} than what is released does: {said!r}, and not "
+        f"{found!r}. A receipt tells what was charged: leave {name!r} out of the "
+        "notes, or call it by another name."
+    )
+
+
+def noted(name: str, said: str, found: set[str]) -> str:
+    """Return a fact that notes state, unless what is charged states it otherwise.
+
+    Whose a row is, its owner knows: where no two rows are of one person, a charge for
+    rows is one for people. All else follows from the mechanism and its query.
+    """
+    rows = name == "unit" and found == {str(Unit())}
+    if found - {said} and not rows:
+        raise _contradicted(name, said, ", ".join(sorted(found)))
+    return said
 
 
 _AGREED = ("unit", "neighbors")  # what all charges of an account have in common
@@ -208,7 +304,7 @@ class Plan:
         extra = canonical(describe(notes)) if notes else "{}"
         # What others wrote may change between two releases, or call itself equal to
         # what it is not: its sensitivity is asked every time.
-        if not all(map(_ours, (*mechanisms, *queries))):
+        if not all(map(is_ours, (*mechanisms, *queries))):
             return _plan(mechanisms, queries, "", batch, version, extra)
         # 2 equals 2.0, but a plan is known by what is written: hence the text.
         text = repr((mechanisms, queries))
@@ -241,6 +337,25 @@ class Plan:
     def asked(self) -> dict[Any, Any]:
         """What `hush.ledger.request.ask` computed for this plan, by who pays."""
         return {}
+
+    @cached_property
+    def finish(self) -> Callable[[Any], Any] | None:
+        """What turns sealed values into those that are read; None if nothing does."""
+        last = [step.finish for step in self.steps]
+        if not any(last):
+            return None
+        if not self.batch:
+            return last[0]  # type: ignore[no-any-return]
+        return lambda values: tuple(
+            value if each is None else each(value)
+            for each, value in zip(last, values, strict=True)
+        )
+
+    @cached_property
+    def own(self) -> bool:
+        """Whether a function of a user's own will see the data."""
+        run = [each for step in self.steps for each in (step.mechanism, step.query)]
+        return not all(map(is_ours, run)) or any(map(runs_own_functions, run))
 
     def cost(self, grid: Grid, delta: float | None) -> Units:
         """Return what an account pays, in its grains."""
@@ -281,24 +396,23 @@ class Plan:
         return "; ".join(texts)
 
     def _all(self, name: str) -> Any:
-        if name in self.notes:
-            return describe(self.notes[name])
-        found = [describe(step.fact(name)) for step in self.steps]
-        return found if self.batch else found[0]
+        each = [describe(step.fact(name)) for step in self.steps]
+        found = each if self.batch else each[0]
+        if name not in self.notes:
+            return found
+        said = describe(self.notes[name])
+        if said != found and any(known is not None for known in each):
+            raise _contradicted(name, said, found)
+        return said
 
     def _one(self, name: str) -> str:
         found = {
             str(value) for step in self.steps if (value := step.fact(name)) is not None
         }
         if name in self.notes:
-            said = str(self.notes[name])
-            # Whose a row is, its owner knows; how neighbors differ, the curve does.
-            if name == "neighbors" and found - {said}:
-                raise InvalidArgument(
-                    f"notes say neighbors {said!r}, and what is released says "
-                    f"{sorted(found)}: its curve holds for that alone. Leave it out."
-                )
-            return said
+            # Where group keys came from, only the notes of a table say.
+            own = found if name in _AGREED else set()
+            return noted(name, str(self.notes[name]), own)
         if len(found) > 1 and name in _AGREED:
             raise InvalidArgument(
                 f"one batch must have one {name}; got {sorted(found)}. A guarantee for "
@@ -335,11 +449,6 @@ def _plan(
     return Plan(steps, batch=batch, version=version, notes=json.loads(notes))
 
 
-def _ours(thing: Any) -> bool:
-    """Whether this is a frozen value of hush, equal only to what is the same."""
-    return thing is None or type(thing).__module__.startswith("hush.")
-
-
 # Plans are public values: what was computed for one serves its repetitions, found by
 # what is written or, faster, by being the same frozen objects.
 _MOST = 256
@@ -359,13 +468,24 @@ class Spend:
     stated: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, what: Any, curve: "Curve", version: str, notes: Any) -> "Spend":
+    def of(cls, what: Any, sensitivity: Any, version: str, notes: Any) -> "Spend":
         """Return a charge that states the unit and the relation of what is charged."""
-        noted = dict(notes or {})
-        own = {name: getattr(what, name, None) for name in _AGREED}
-        said = {name: noted.get(name, own[name]) for name in _AGREED}
-        stated = {name: str(value) for name, value in said.items() if value is not None}
-        return cls(curve, repr(what), version, noted, stated)
+        curve = _curve_of(what, sensitivity)
+        given = dict(notes or {})
+        stated: dict[str, str] = {}
+        for name in _AGREED:
+            own = getattr(what, name, None)
+            found = set() if own is None else {str(own)}
+            if name in given:
+                stated[name] = noted(name, str(given[name]), found)
+            elif own is not None:
+                stated[name] = str(own)
+        return cls(curve, repr(what), version, given, stated)
+
+    @property
+    def own(self) -> bool:
+        """Whether a function of a user's own will see the data: nothing is drawn."""
+        return False
 
     def cost(self, grid: Grid, delta: float | None) -> Units:
         """Return what an account pays, in its grains."""
@@ -385,6 +505,28 @@ class Spend:
         """Return the hash that two equal requests share."""
         text = canonical({"facts": self.facts, "payers": list(payers), "costs": costs})
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _curve_of(what: Any, sensitivity: Any) -> "Curve":
+    """Return the curve of a curve, a plan, or a mechanism at a sensitivity."""
+    curve: Any = what if hasattr(what, "epsilon_at") else getattr(what, "curve", None)
+    if curve is None:
+        raise InvalidArgument(
+            "what must be a curve, a plan, or a mechanism with its sensitivity; got a "
+            f"{type(what).__name__}."
+        )
+    if not hasattr(curve, "epsilon_at"):  # a mechanism's depends on the sensitivity
+        if sensitivity is None:
+            _refuse_unstated(what, "state the sensitivity")
+        found: Curve = curve() if sensitivity is None else curve(sensitivity)
+        return found
+    if sensitivity is not None:
+        raise InvalidArgument(
+            f"sensitivity must be left out beside a {type(what).__name__}: its curve "
+            "is the guarantee already. For k people at once charge hush.privacy."
+            "group(curve, size=k)."
+        )
+    return curve  # type: ignore[no-any-return]
 
 
 def _text(thing: Any) -> str:

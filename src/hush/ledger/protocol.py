@@ -6,18 +6,23 @@
 4. release: what is shown is what is stored, every time.
 
 Redrawing after a crash is safe because nothing drawn before the seal has left the
-process: one charge still releases one draw.
+process: one charge still releases one draw. What a function of a user's own lets out
+by ending its process is bounded: a draw is begun again `RESUMPTIONS` times at most.
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from hush.errors import BudgetExceeded, KeyConflict, LedgerError, LockedOut
 from hush.ledger.account import readable, shortfall
 from hush.ledger.admin import Authority
-from hush.ledger.entry import CLOSING, OPENING, Entry, Kind
+from hush.ledger.entry import CLOSING, OPENING, Entry, Kind, resumed_scope
 from hush.ledger.request import Request
-from hush.ledger.stores.base import Transaction
+from hush.ledger.stores.base import Snapshot, Transaction
+
+# More than the crashes of an unlucky week, and few enough that a function which ends
+# its process on some data and not on others tells little by it.
+RESUMPTIONS: Final = 8
 
 
 class Stale(Exception):
@@ -31,6 +36,8 @@ class Event:
 
     opening: Entry
     closing: Entry | None
+    new: bool = False  # charged now, not found on record
+    worn: bool = False  # its draw was begun as often as it may be
 
 
 def everyone(transaction: Transaction, payers: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,9 +75,8 @@ def reserve(
                 "one released: query.stored(key), ledger.stored(key)."
             )
         closing = _first(seen.events, CLOSING)
-        draws = kind is Kind.RESERVE and before.kind is Kind.HOLD
-        if closing is None and draws and Kind.START not in seen.events:
-            transaction.chain(seen.head, Kind.START, scope, key, "{}")
+        if closing is None and kind is Kind.RESERVE:
+            return _begin(transaction, seen, before)
         return Event(before, closing)
     if lockout is not None and seen.failures >= lockout:
         raise LockedOut(
@@ -84,7 +90,27 @@ def reserve(
         if units[0] > balance.left[0] or units[1] > balance.left[1]:
             raise BudgetExceeded(shortfall(balance, units, request.what))
         transaction.spend(name, units)
-    return Event(transaction.chain(seen.head, kind, scope, key, request.body), None)
+    charged = transaction.chain(seen.head, kind, scope, key, request.body)
+    return Event(charged, None, new=True)
+
+
+def _begin(transaction: Transaction, seen: Snapshot, charge: Entry) -> Event:
+    """Write that the draw of a charge begins, for the first time or once more."""
+    scope, key = charge.scope, charge.key
+    if charge.kind is Kind.HOLD and Kind.START not in seen.events:
+        transaction.chain(seen.head, Kind.START, scope, key, "{}")
+        return Event(charge, None)
+    times = 1 + transaction.resumptions(scope, key, RESUMPTIONS)
+    if times > RESUMPTIONS:
+        return Event(charge, None, worn=True)
+    again = resumed_scope(scope, times)
+    transaction.chain(seen.head, Kind.START, again, key, "{}")
+    return Event(charge, None)
+
+
+def closing(transaction: Transaction, scope: str, key: str) -> Entry | None:
+    """Return the entry that closed a charge, if it is closed."""
+    return _first(transaction.look(scope, key).events, CLOSING)
 
 
 def seal(

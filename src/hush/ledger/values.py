@@ -18,6 +18,7 @@ import numpy as np
 from hush.errors import InvalidArgument
 
 _READABLE = 1000  # longer arrays are written as base64
+_FEW = 16  # values of a tuple that is a parameter, such as bounds
 _TAG = "hush"
 _MOMENTS: dict[str, Any] = {
     each.__name__: each for each in (datetime.date, datetime.datetime, datetime.time)
@@ -141,17 +142,37 @@ def _code(code: CodeType) -> bytes:
     return b"\0".join([code.co_code, *inner])
 
 
+_PLAIN = (bool, int, float, complex, str, bytes, Fraction, Decimal, type(None))
+
+
+def _is_parameter(value: Any) -> bool:
+    """Whether a value is small and plain: a parameter rather than data."""
+    if isinstance(value, tuple):
+        return len(value) <= _FEW and all(map(_is_parameter, value))
+    return isinstance(value, (*_PLAIN, np.generic))
+
+
+def _parameters(function: Any) -> list[str]:
+    """Return the plain values that a function closes over or has as defaults."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    named = (function.__kwdefaults__ or {}).items()
+    found = [*cells, *(function.__defaults__ or ()), *(v for _, v in sorted(named))]
+    return [repr(each) for each in found if _is_parameter(each)]
+
+
 def _inside(function: Any) -> list[Any]:
     """Return what tells two functions of one name apart, without reading data.
 
     The functions of hush close over public parameters only; those of others may close
-    over anything, so of them only the code counts.
+    over anything, so of them only the code counts, and plain values they close over:
+    another threshold makes another function.
     """
     code = getattr(function, "__code__", None)
     if code is None:
         return []
     if not str(function.__module__).startswith("hush."):
-        return [hashlib.sha256(_code(code)).hexdigest()]
+        known = b"\0".join([_code(code), *map(str.encode, _parameters(function))])
+        return [hashlib.sha256(known).hexdigest()]
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     return describe(cells)  # type: ignore[no-any-return]
 

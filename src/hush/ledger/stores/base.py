@@ -12,9 +12,16 @@ from hush.errors import LedgerError
 from hush.ledger.account import Balance
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
-from hush.ledger.entry import GENESIS, OPENING, Entry, Kind, canonical
+from hush.ledger.entry import (
+    GENESIS,
+    OPENING,
+    Entry,
+    Kind,
+    canonical,
+    resumed_scope,
+)
 from hush.ledger.request import Request
-from hush.ledger.stores.schema import RARE
+from hush.ledger.stores.schema import FAILURES, RARE
 
 FORMAT = 1  # of the tables and the entries; another is refused, never guessed at
 
@@ -24,13 +31,8 @@ Rows = list[Sequence[Any]]
 
 _FIELDS = "seq, kind, scope, key, at, body, prev, hash"
 _BALANCE = "name, notion, power1, power2, delta, limit1, limit2, spent1, spent2"
-_HEAD = "SELECT seq, hash FROM hush_entry ORDER BY seq DESC LIMIT 1"
+HEAD = "SELECT seq, hash FROM hush_entry ORDER BY seq DESC LIMIT 1"
 _EVENTS = f"SELECT {_FIELDS} FROM hush_entry WHERE scope = ? AND key = ?"
-_FAILURES = (
-    f"SELECT count(*) FROM hush_entry WHERE {RARE} AND kind = 'fail' AND scope = ? "
-    "AND seq > (SELECT coalesce(max(seq), 0) FROM hush_entry "
-    f"WHERE {RARE} AND kind = 'unlock' AND scope = ?)"
-)
 _LINKS = f"SELECT key FROM hush_entry WHERE {RARE} AND kind = 'link' AND scope"
 
 
@@ -49,7 +51,8 @@ def _balance(row: Sequence[Any]) -> Balance:
     return Balance(name, grid, (units[0], units[1]), (units[2], units[3]))
 
 
-def _head(rows: Rows) -> tuple[int, str]:
+def head_of(rows: Rows) -> tuple[int, str]:
+    """Return sequence and hash of the last entry, from the rows of `HEAD`."""
     return (rows[0][0], rows[0][1]) if rows else (-1, GENESIS)
 
 
@@ -96,25 +99,34 @@ class Transaction(ABC):
         failures: bool = False,
     ) -> Snapshot:
         """Read what is on record for a key, its payers and the accounts `names`."""
-        asked: list[Statement] = [(_HEAD, ()), (_EVENTS, (scope, key))]
+        asked: list[Statement] = [(HEAD, ()), (_EVENTS, (scope, key))]
         if names:
             accounts = f"FROM hush_account WHERE name IN ({_marks(names)})"
             asked.append((f"{_LINKS} IN ({_marks(payers)})", payers))
             asked.append((f"SELECT {_BALANCE} {accounts}", names))
         if failures:
-            asked.append((_FAILURES, (scope, scope)))
+            asked.append((FAILURES, (scope, scope)))
         found = self.batch(asked)
         return Snapshot(
-            _head(found[0]),
+            head_of(found[0]),
             {entry.kind: entry for entry in map(_entry, found[1])},
             tuple(row[0] for row in found[2]) if names else (),
             {row[0]: _balance(row) for row in found[3]} if names else {},
             int(found[-1][0][0]) if failures else 0,
         )
 
+    def resumptions(self, scope: str, key: str, most: int) -> int:
+        """Return how often the draw of a charge was begun once more, up to `most`."""
+        scopes = [resumed_scope(scope, times) for times in range(1, most + 1)]
+        sql = (
+            "SELECT count(*) FROM hush_entry "
+            f"WHERE scope IN ({_marks(scopes)}) AND key = ?"
+        )
+        return int(self.rows(sql, *scopes, key)[0][0])
+
     def append(self, kind: Kind, scope: str, key: str, body: str) -> Entry:
         """Add one entry, whose body is JSON text, to the end of the chain."""
-        return self.chain(_head(self.rows(_HEAD)), kind, scope, key, body)
+        return self.chain(head_of(self.rows(HEAD)), kind, scope, key, body)
 
     def chain(
         self, head: tuple[int, str], kind: Kind, scope: str, key: str, body: str
@@ -138,7 +150,12 @@ class Transaction(ABC):
 
     def head(self) -> tuple[int, str]:
         """Return sequence and hash of the last entry; (-1, zeros) before the first."""
-        return _head(self.rows(_HEAD))
+        return head_of(self.rows(HEAD))
+
+    def hash_of(self, seq: int) -> str | None:
+        """Return the hash of an entry; None where there is none."""
+        rows = self.rows("SELECT hash FROM hush_entry WHERE seq = ?", seq)
+        return str(rows[0][0]) if rows else None
 
     def first(self) -> Entry | None:
         """Return the first entry, if the ledger has begun."""
@@ -153,18 +170,18 @@ class Transaction(ABC):
         """Yield the rows of the history as they are stored."""
         yield from self.rows(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq")
 
-    def charged_unlike(self, fact: str, value: str) -> list[Entry]:
-        """Return the charges that state a `fact` other than `value`."""
+    def charged_unlike(self, fact: str, value: str, since: int = -1) -> list[Entry]:
+        """Return the charges after entry `since` that state another `fact`."""
         # A first sieve in the engine, so that few entries are parsed: those that state
         # the fact even without every place that states this value. Notes may state
         # it too, so one such place says nothing. LIKE would read a wildcard in it.
         sql = (
             f"SELECT {_FIELDS} FROM hush_entry "
-            "WHERE kind IN ('charge', 'reserve', 'hold') "
+            "WHERE seq > ? AND kind IN ('charge', 'reserve', 'hold') "
             "AND replace(body, ?, '') LIKE ?"
         )
         same = f'"{fact}":{canonical(value)}'
-        found = map(_entry, self.rows(sql, same, f'%"{fact}":"_%'))
+        found = map(_entry, self.rows(sql, since, same, f'%"{fact}":"_%'))
         stated = ((e, e.content["facts"].get(fact)) for e in found)
         return [e for e, other in stated if other and other != value]
 
@@ -250,6 +267,23 @@ class Store(ABC):
     """
 
     durable: bool = True
+    seen: tuple[int, str] = (-1, GENESIS)  # the last entry that this handle saw
+
+    def check_seen(self, transaction: "Transaction") -> None:
+        """Refuse a ledger that no longer holds the last entry this handle saw."""
+        seq, hash = self.seen
+        if seq >= 0:
+            self.agree_with_seen(transaction.hash_of(seq), hash)
+
+    @staticmethod
+    def agree_with_seen(found: str | None, hash: str) -> None:
+        """Compare the hash of an entry with the one it had when it was last seen."""
+        if found != hash:
+            raise LedgerError(
+                "the ledger was replaced or rolled back while it was open: the last "
+                "entry that was seen is gone or another. Nothing is released from it; "
+                "restore the newest copy, and look at who could write to it."
+            )
 
     @abstractmethod
     def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:

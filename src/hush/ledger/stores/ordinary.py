@@ -13,7 +13,7 @@ from typing import Any
 
 from hush.ledger.entry import Entry, Kind
 from hush.ledger.request import Request
-from hush.ledger.stores.schema import RARE
+from hush.ledger.stores.schema import FAILURES, RARE
 
 Execute = Callable[..., sqlite3.Cursor]
 
@@ -63,9 +63,15 @@ def _append(
     return entry
 
 
-def charge(execute: Execute, request: Request, key: str, kind: Kind) -> Entry:
+def charge(
+    execute: Execute, request: Request, key: str, kind: Kind, lockout: int | None
+) -> Entry:
     """Charge a new key inside a transaction that holds the write lock."""
     scope, names, payers = request.scope, request.names, request.payers
+    if lockout is not None:
+        failed = execute(FAILURES, (scope, scope)).fetchone()[0]
+        if failed >= lockout:
+            raise Unusual
     values = (scope, key, *payers, *names)
     head = _head(execute, _new(len(payers), len(names)), values, 0)
     for name in names:

@@ -12,7 +12,15 @@ from hush.ledger.entry import Entry, Kind, now
 from hush.ledger.request import Request
 from hush.ledger.steps import at
 from hush.ledger.stores import routines, schema
-from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
+from hush.ledger.stores.base import (
+    HEAD,
+    Result,
+    Rows,
+    Statement,
+    Store,
+    Transaction,
+    head_of,
+)
 from hush.ledger.stores.forks import adopt
 
 _TRIES = 12
@@ -31,8 +39,10 @@ _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 
 # What psycopg is given is text: lists would cost more than the rest of the call.
-_CHARGE = f"SELECT * FROM hush_charge_1({', '.join(['%s'] * 9)})"
-_ANSWER = f"SELECT * FROM hush_answer_1({', '.join(['%s'] * 5)})"
+# Beside what a function returns: the hash of the last entry that this handle saw.
+_SEEN = "(SELECT hash FROM hush_entry WHERE seq = %s::bigint)"
+_CHARGE = f"SELECT *, {_SEEN} FROM hush_charge_1({', '.join(['%s'] * 9)})"
+_ANSWER = f"SELECT *, {_SEEN} FROM hush_answer_1({', '.join(['%s'] * 5)})"
 
 
 # Left to the protocol: a charge that does not fit, a function that somebody dropped,
@@ -50,12 +60,18 @@ def _wire(request: Request) -> tuple[str, str, str]:
 class _Remote(Transaction):
     """A transaction over a wire: what can wait is sent with what cannot."""
 
-    def __init__(self, cursor: Any, begin: Sequence[str]) -> None:
+    def __init__(
+        self, cursor: Any, begin: Sequence[str], check: Callable[[Transaction], None]
+    ) -> None:
         self._cursor = cursor
         self._waiting: list[Statement] = [(each, ()) for each in begin]
+        self._check: Callable[[Transaction], None] | None = check
 
     def batch(self, statements: Sequence[Statement]) -> list[Rows]:
         """Run everything that waits, then `statements`, in one round trip."""
+        if self._check is not None:  # before anything is decided by what is read
+            check, self._check = self._check, None
+            check(self)
         everything, self._waiting = [*self._waiting, *statements], []
         text = ";".join(sql for sql, _ in everything).replace("?", "%s")
         values = [value for _, given in everything for value in given]
@@ -75,6 +91,11 @@ class _Remote(Transaction):
     def commit(self) -> None:
         """Send what waits, and COMMIT: skipped by the server if anything fails."""
         self.batch([("COMMIT", ())])
+
+    def commit_and_head(self) -> tuple[int, str]:
+        """Commit, and return the last entry as it was then."""
+        rows, _ = self.batch([(HEAD, ()), ("COMMIT", ())])
+        return head_of(rows)
 
 
 @final
@@ -100,10 +121,12 @@ class Postgres(Store):
         self._owner = os.getpid()
         self._connection: Any = None
         self._cursor: Any = None  # of that connection, kept: making one takes time
+        self._made = False  # whether the tables are there
         try:
             self._attempt(self._check, "")
             if not self.read(self._complete):
                 self.run(self._create)
+            self._made = True
         except BaseException:
             self.close()
             raise
@@ -146,15 +169,22 @@ class Postgres(Store):
             connection = self._psycopg.connect(
                 self._url, autocommit=True, connect_timeout=10
             )
-            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+            try:
+                self._begin_session(connection)
+            except BaseException:
                 connection.close()
-                raise LedgerError(
-                    "the database has no encoding (SQL_ASCII), so letters have no "
-                    "agreed length to be hashed with. Create it with ENCODING 'UTF8'."
-                )
-            connection.execute(_SESSION)
+                raise
             self._connection, self._cursor = connection, connection.cursor()
         return self._connection
+
+    @staticmethod
+    def _begin_session(connection: Any) -> None:
+        if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+            raise LedgerError(
+                "the database has no encoding (SQL_ASCII), so letters have no agreed "
+                "length to be hashed with. Create it with ENCODING 'UTF8'."
+            )
+        connection.execute(_SESSION)
 
     def _attempt(self, once: Callable[[str], Result], step: str) -> Result:
         """Run `once`, again after conflicts and lost connections."""
@@ -201,7 +231,7 @@ class Postgres(Store):
     ) -> Result:
         # Values are quoted on this side, so that statements can travel together.
         with self._psycopg.ClientCursor(self._open()) as cursor:
-            transaction = _Remote(cursor, begin)
+            transaction = _Remote(cursor, begin, self.check_seen)
             try:
                 result = work(transaction)
                 if step:
@@ -212,7 +242,10 @@ class Postgres(Store):
                 self._rollback()
                 raise
             try:
-                transaction.commit()
+                if self._made:
+                    self.seen = transaction.commit_and_head()
+                else:
+                    transaction.commit()
             except self._psycopg.Error:
                 raise
             except BaseException:  # interrupted: whether it happened is not known
@@ -251,23 +284,31 @@ class Postgres(Store):
     ) -> Entry | None:
         """Run a function that appends `row`, and check that it did as Python would."""
 
-        def once(name: str) -> Any:
+        def once(name: str) -> Entry | None:
             connection = self._open()
             at(name)
             try:
-                self._cursor.execute(sql, row + more, prepare=True)
-                return self._cursor.fetchone()
+                self._cursor.execute(sql, (self.seen[0], *row, *more), prepare=True)
+                found = self._cursor.fetchone()
             except self._psycopg.Error as problem:
                 if problem.sqlstate not in _LEAVE:
                     raise
-                return (None, None, None)  # and nothing was changed
+                return None  # and nothing was changed
             except BaseException:  # interrupted: whether it happened is not known
                 connection.close()
                 raise
+            # Still alone: another thread would move what this handle saw last.
+            return self._agreed(found, row)
 
-        seq, prev, hash = self._attempt(once, step)
-        if seq is None:
+        return self._attempt(once, step)
+
+    def _agreed(self, found: Any, row: tuple[str, ...]) -> Entry | None:
+        """Return the entry that a function appended, if it did as Python would."""
+        if found is None or found[0] is None:
             return None
+        seq, prev, hash, known = found
+        if self.seen[0] >= 0:
+            self.agree_with_seen(known, self.seen[1])
         kind, scope, key, moment, body = row
         entry = Entry(seq, Kind(kind), scope, key, moment, body, prev, hash)
         if not entry.sound():
@@ -275,6 +316,7 @@ class Postgres(Store):
                 f"the database wrote entry {seq} with a hash that is not that of its "
                 "content; nothing is shown. Is its encoding UTF8?"
             )
+        self.seen = (seq, hash)
         return entry
 
     def close(self) -> None:

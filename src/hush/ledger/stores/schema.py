@@ -6,6 +6,13 @@
 # Written out in every query that uses the index: SQLite asks for the very words.
 RARE = "kind IN ('fail', 'link', 'unlock')"
 
+# How many draws of a scope have failed since it was last unlocked.
+FAILURES = (
+    f"SELECT count(*) FROM hush_entry WHERE {RARE} AND kind = 'fail' AND scope = ? "
+    "AND seq > (SELECT coalesce(max(seq), 0) FROM hush_entry "
+    f"WHERE {RARE} AND kind = 'unlock' AND scope = ?)"
+)
+
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS hush_entry (
         seq {integer} NOT NULL PRIMARY KEY,

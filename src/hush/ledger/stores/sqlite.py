@@ -76,6 +76,7 @@ class SQLite(Store):
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._connection: sqlite3.Connection | None = None
+        self._made = False  # whether the tables are there
         if self.path is not None:
             if not self.path.parent.is_dir():
                 raise LedgerError(
@@ -86,6 +87,7 @@ class SQLite(Store):
         try:
             if not self.read(self._complete):
                 self.run(self._create)
+            self._made = True
         except BaseException:
             self.close()
             raise
@@ -139,12 +141,16 @@ class SQLite(Store):
         with self._lock:
             try:
                 connection = self._open()
-                connection.execute(begin)
-                try:
-                    result = work(_Local(connection))
+                try:  # from BEGIN on: an interrupt right after it leaves nothing open
+                    connection.execute(begin)
+                    transaction = _Local(connection)
+                    self.check_seen(transaction)
+                    result = work(transaction)
+                    last = transaction.head() if self._made else self.seen
                     if step:
                         at(step)
                     connection.execute("COMMIT")
+                    self.seen = last
                 except BaseException:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
@@ -182,11 +188,10 @@ class SQLite(Store):
     def charge(
         self, request: Request, key: str, kind: Kind, lockout: int | None
     ) -> Entry | None:
-        """Charge a new key in few statements; lockouts are left to the protocol."""
-        if lockout is not None:
-            return None
+        """Charge a new key in few statements."""
         return self._short(
-            lambda t: ordinary.charge(t.execute, request, key, kind), "commit-reserve"
+            lambda t: ordinary.charge(t.execute, request, key, kind, lockout),
+            "commit-reserve",
         )
 
     def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:

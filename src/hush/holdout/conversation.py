@@ -8,26 +8,44 @@ from typing import Any, NoReturn
 
 from hush.errors import BudgetExceeded, DrawFailed, InvalidArgument, Withheld
 from hush.holdout.people import People
+from hush.process import Owner
 
 # What is done with warnings is the same for all threads: one changes it at a time.
 _QUIET = threading.RLock()
 
 
 class Counter:
-    """How many questions are left: a question is used before its answer is computed."""
+    """How many questions are left: a question is used before its answer is computed.
+
+    It counts in the process that made it, and nowhere else.
+    """
 
     def __init__(self, queries: int) -> None:
         self.queries, self._used = queries, 0
-        self._lock = threading.Lock()
+        self._lock, self._owner = threading.Lock(), Owner("a holdout")
+
+    def here(self) -> None:
+        """Refuse to go on in a forked copy, which would not be counted."""
+        self._owner.check()
 
     @property
     def left(self) -> int:
         """Questions that may still be asked."""
         return self.queries - self._used
 
-    def use(self, count: int = 1) -> int:
-        """Use up questions and return the number of the first."""
+    def use(self, count: int = 1, *, once: bool = False) -> int:
+        """Use up questions and return the number of the first.
+
+        With `once` they are the only ones: a second list is refused, also in a thread
+        that asks at the same time.
+        """
+        self.here()
         with self._lock:
+            if once and self._used:
+                raise InvalidArgument(
+                    "a fixed holdout takes one list of questions and has answered it; "
+                    "collect new data, or open Holdout(...) for adaptive questions."
+                )
             if count > self.left:
                 raise BudgetExceeded(
                     f"{count} more of queries={self.queries} were asked for and "

@@ -198,9 +198,8 @@ class Holdout:
                 "candidates must list the settings: a fixed holdout answers only what "
                 "is known in advance. Pass ParameterGrid(grid)."
             )
-        self._not_begun()
         settings = [dict(each) for each in candidates]
-        first = self._counter.use(len(settings))
+        first = self._counter.use(len(settings), once=True)
         people = self._people
 
         def answer(model: Any) -> Answer:
@@ -219,24 +218,18 @@ class Holdout:
     def _together(
         self, computes: Sequence[Callable[[NDArray[np.int64]], int]]
     ) -> list[Answer]:
-        if self.plan.method == "fixed":
-            self._not_begun()
-        first = self._counter.use(len(computes))
-        return [self._draw(each, first + i) for i, each in enumerate(computes)]
-
-    def _not_begun(self) -> None:
         # A second list could depend on the answers to the first, however short.
-        if self.left < self.plan.queries:
-            raise InvalidArgument(
-                "a fixed holdout takes one list of questions and has answered it; "
-                "collect new data, or open Holdout(...) for adaptive questions."
-            )
+        once = self.plan.method == "fixed"
+        first = self._counter.use(len(computes), once=once)
+        return [self._draw(each, first + i) for i, each in enumerate(computes)]
 
     def _draw(self, compute: Callable[[NDArray[np.int64]], int], number: int) -> Answer:
         part, plan = self.plan.people, self.plan
         start = number * part if plan.method == "split" else 0
         rows = self._order[start : start + part]
+        self._counter.here()
         found = total(lambda: compute(rows))
+        self._counter.here()  # the question itself may have forked
         exact = scores.mean(found, part, *self.score_range)
         value = float(plan.mechanism.run(exact, source=self._source))
         return Answer(

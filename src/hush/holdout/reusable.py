@@ -97,6 +97,7 @@ class ReusableHoldout:
         return self._answer(lambda people, rows: people.scored(model, rows))
 
     def _answer(self, compute: Callable[[People, NDArray[np.int64]], int]) -> Answer:
+        self._counter.here()
         with self._lock:  # a check ends at its first hit, so questions wait in line
             return self._next(compute)
 
@@ -110,6 +111,7 @@ class ReusableHoldout:
         mine, other = self._people, self._training
         found = total(lambda: compute(mine, np.arange(mine.size)))
         known = total(lambda: compute(other, np.arange(other.size)))
+        self._counter.here()  # the question itself may have forked
         # The training mean in grains of the holdout, rounded: public to the holdout.
         told = known * mine.size // other.size
         if not self._talk.ask(abs(found - told)):

@@ -5,16 +5,15 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
 from hush.inference import given
 from hush.inference.additive import drawn_tie
-from hush.inference.convolution import Error, noise, normal
-from hush.inference.interval import NoisyInterval
-from hush.inference.proportion import Alternative, NoisyCount, Proportion
+from hush.inference.convolution import Error, normal
+from hush.inference.interval import Interval, NoisyInterval
+from hush.inference.mover import ShareDifference, is_share
+from hush.inference.proportion import Alternative, Proportion
 from hush.inference.sampled import Sampled
 from hush.inference.two_shares import equal_shares
 from hush.inference.verdict import Test
@@ -27,20 +26,14 @@ def _parts(estimate: Estimate) -> tuple[float, Iterable[Error]]:
     """Return an unbiased value and its independent errors."""
     if isinstance(estimate, NoisyInterval):
         return float(estimate.value), estimate.errors
-    if isinstance(estimate, Proportion):
-        count = estimate.count
-        return count.released / count.n, [
-            normal(_sampling(count)),
-            noise(count.noise.scaled(1 / count.n)),
-        ]
     return float(estimate.value), [normal(float(estimate.std))]
 
 
-def _sampling(count: NoisyCount) -> float:
-    """Return the standard deviation of a share, with two people added to each side."""
-    share = min(max(count.released, 0.0), float(count.n))
-    share = (share + 1) / (count.n + 2)
-    return float(np.sqrt(share * (1 - share) / (count.n + 2)))
+def _observed(estimate: Estimate) -> float:
+    """Return the number that a test looks at: of a share the noisy one, unbiased."""
+    if isinstance(estimate, Proportion):
+        return estimate.count.released / estimate.count.n
+    return float(estimate.value)
 
 
 def _bias(estimate: Estimate) -> float:
@@ -58,36 +51,60 @@ def _together(errors: Sequence[Error]) -> tuple[Error, ...]:
 
 def difference_interval(
     first: Estimate, second: Estimate, *, level: float = 0.95
-) -> NoisyInterval:
+) -> Interval:
     """Return first - second for independent estimates, noise by its exact law.
+
+    Means are subtracted and their errors convolved. Where one is a share, or both, the
+    ends of their own intervals are combined (MOVER): those of a share are exact, and
+    lean to the side where there is room.
+
+    Guarantee: coverage is measured in docs/inference.md.
 
     Example:
         >>> from hush.inference.proportion import proportion_interval
         >>> from hush.mechanisms import Geometric
-        >>> a = proportion_interval(300, n=1000, mechanism=Geometric(scale=1))
-        >>> b = proportion_interval(250, n=1000, mechanism=Geometric(scale=1))
+        >>> noise = Geometric(scale=1)
+        >>> a = proportion_interval(300, n=1000, mechanism=noise, tie=0.5)
+        >>> b = proportion_interval(250, n=1000, mechanism=noise, tie=0.5)
         >>> low, high = difference_interval(a, b)
         >>> round(low, 3), round(high, 3)
         (0.011, 0.089)
     """
     checks.real("level", level, above=0, below=1)
     first, second = given.estimate("first", first), given.estimate("second", second)
-    a, left = _parts(first)
-    b, right = _parts(second)
-    shares = isinstance(first, Proportion) and isinstance(second, Proportion)
-    limits = (-1.0, 1.0) if shares else (-np.inf, np.inf)
     sizes = float(first.effective), float(second.effective)
     # All alike, and noise is all there is: worth nobody, and so is the difference.
     effective = 1 / (1 / sizes[0] + 1 / sizes[1]) if min(sizes) > 0 else 0.0
+    std = math.hypot(float(first.std), float(second.std))
+    if is_share(first) or is_share(second):
+        return ShareDifference.of(
+            first, second, std=std, effective=effective, level=level
+        )
+    a, left = _parts(first)
+    b, right = _parts(second)
     return NoisyInterval(
         a - b,
-        math.hypot(float(first.std), float(second.std)),
+        std,
         effective,
         level,
         errors=_together([*left, *right]),
         bias=_bias(first) + _bias(second),
-        limits=limits,
     )
+
+
+def _p_values(value: float, both: Interval) -> tuple[float, float]:
+    """Return those of no difference against a larger and a smaller first one."""
+    if isinstance(both, ShareDifference):
+        return both.p_values()
+    assert isinstance(both, NoisyInterval)
+    away = max(abs(value) - both.bias, 0.0) * (1 if value >= 0 else -1)
+    # A released variance enters by what makes an interval of one level cover: the
+    # strictest of these levels that rejects, or the last.
+    for level in _LEVELS:
+        error = both.error(level)
+        if 2 * error.cdf(-abs(away)) <= 1 - level:
+            break
+    return error.cdf(-away), error.cdf(away)
 
 
 def difference_test(
@@ -101,8 +118,9 @@ def difference_test(
     """Return the p-value of "both groups have the same mean" (or proportion).
 
     Two proportions from whole noisy counts are tested by their exact law: given the
-    total where noise is small, at the pooled proportion where it is not. Other
-    estimates are tested by their convolved errors. `alternative="greater"` asks whether
+    total where noise is small, at the pooled proportion where it is not. Other shares
+    are tested by the level at which their interval leaves zero out, and means by their
+    convolved errors. `alternative="greater"` asks whether
     the first is larger.
 
     Guarantee: without noise the test of two proportions is Fisher's with a random tie,
@@ -124,19 +142,11 @@ def difference_test(
         )
     first, second = given.estimate("first", first), given.estimate("second", second)
     found: tuple[float, float] | None = None
-    value = _parts(first)[0] - _parts(second)[0]
+    value = _observed(first) - _observed(second)
     if isinstance(first, Proportion) and isinstance(second, Proportion):
         found = equal_shares(first.count, second.count, drawn_tie(tie, source))
     if found is None:
-        both = difference_interval(first, second)
-        away = max(abs(value) - both.bias, 0.0) * (1 if value >= 0 else -1)
-        # A released variance enters by what makes an interval of one level cover: the
-        # strictest of these levels that rejects, or the last.
-        for level in _LEVELS:
-            error = both.error(level)
-            if 2 * error.cdf(-abs(away)) <= 1 - level:
-                break
-        found = error.cdf(-away), error.cdf(away)
+        found = _p_values(value, difference_interval(first, second))
     up, down = found
     p = {"greater": up, "less": down, "two-sided": 2 * min(up, down)}[alternative]
     return Test(value, min(p, 1.0), alternative)

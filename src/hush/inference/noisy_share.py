@@ -58,9 +58,9 @@ class NoisyShare(Interval):
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the shares that the release does not contradict."""
         miss = (1 - checks.real("level", level, above=0, below=1)) / 2
-        return self._theta(miss), self._theta(1 - miss)
+        return self.theta(miss), self.theta(1 - miss)
 
-    def _theta(self, wanted: float) -> float:
+    def theta(self, wanted: float) -> float:
         """Return the theta with this p-value against larger ones; 0 or 1 at ends."""
         tiny = 1e-9 / self.guess
         if self.upper(tiny) >= wanted:

@@ -41,6 +41,7 @@ class Question:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("sensitivity", self.sensitivity, above=0)
         checks.whole("dimension", self.dimension, at_least=1)
         if self.touched is not None:

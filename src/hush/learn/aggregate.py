@@ -14,10 +14,10 @@ from hush import checks
 from hush.errors import InvalidArgument, Withheld
 from hush.learn.model import Floats, Model
 from hush.learn.rehearsed import made_up, tried
-from hush.learn.rows import kind, numbers, refuse_pairs, shape
+from hush.learn.rows import ends_of, kind, numbers, refuse_pairs, shape
 from hush.mechanisms import WinsorizedMean
 from hush.mechanisms.mechanism import Mechanism
-from hush.noise import SECURE, Source
+from hush.noise import SECURE, Source, permutation
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 from hush.units import Neighbors
@@ -55,13 +55,15 @@ def progress_bar() -> Progress:
 class BlockMean(Mechanism):
     """Winsorized means, one per coordinate, of a statistic of disjoint blocks.
 
-    Row i belongs to block i mod `blocks`, whatever it holds. `statistic` maps the rows
-    and targets of one block to `len(means)` numbers; a block where it raises, or
-    returns something else, counts as the middle of the bounds.
+    Which rows form a block is drawn at random, whatever they hold and however they are
+    sorted; sizes differ by one at most. `statistic` maps the rows and targets of one
+    block, in random order, to `len(means)` numbers; a block where it raises, or returns
+    something else, counts as the middle of the bounds.
 
-    Guarantee: one row replaced changes one block, so every mean is taken of records of
-    which one is replaced: the composition of `means`. The statistic must look at its
-    arguments alone: no global state, no memory of earlier blocks.
+    Guarantee: the draw of blocks sees the number of rows alone. One row replaced
+    changes one block, so every mean is taken of records of which one is replaced: the
+    composition of `means`. The statistic must look at its arguments alone: no global
+    state, no memory of earlier blocks.
 
     Reference: [S11]; N8.T2, N8.A1; docs/proofs/learn_blocks.md.
     """
@@ -88,19 +90,18 @@ class BlockMean(Mechanism):
         """Laws of the noise of the means, each in units of its range by `blocks`."""
         return tuple(mean.error for mean in self.means)
 
-    def of_blocks(self, value: Any) -> Floats:
-        """Return the statistic of every block: private."""
+    def of_blocks(self, value: Any, *, source: Source = SECURE) -> Floats:
+        """Return the statistic of every block of a fresh draw of blocks: private."""
         rows, targets = (_rows(each) for each in value)
         if len(rows) != self.size or len(targets) != self.size:
             raise InvalidArgument(f"data must be {self.size} rows and targets.")
         middle = [sum(mean.bounds) / 2 for mean in self.means]
         found = np.empty((self.blocks, len(self.means)))
-        parts = (slice(block, None, self.blocks) for block in range(self.blocks))
+        # Rows come sorted, by day or by group: position is no chance.
+        order = permutation(self.size, source=source)
+        parts = (order[block :: self.blocks] for block in range(self.blocks))
         # Copies, so that a statistic that writes cannot reach other blocks.
-        work = (
-            delayed(self._one)(rows[part].copy(), targets[part].copy(), middle)
-            for part in parts
-        )
+        work = (delayed(self._one)(rows[part], targets[part], middle) for part in parts)
         # Threads share what is to be done with a warning: nothing, for all of them.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -121,7 +122,7 @@ class BlockMean(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Floats:
         """Return one private average per coordinate."""
-        found = self.of_blocks(value)
+        found = self.of_blocks(value, source=source)
         pairs = zip(self.means, found.T, strict=True)
         return np.array([mean.run(part, source=source) for mean, part in pairs])
 
@@ -169,8 +170,10 @@ class SubsampleAggregate(Model):
     `estimator` is a linear scikit-learn estimator (its coefficients and intercept are
     averaged) or a function of (rows, targets), two arrays, that returns `outputs`
     numbers. `bounds` are public: (lower, upper), or one pair of lists, whose length is
-    then `outputs`. A block where the function fails counts as the middle of the bounds;
-    so it is tried on made-up numbers first, and what would fail on all is refused.
+    then `outputs`. Blocks are drawn at random from `source`, as the noise is: the order
+    of rows means nothing, and is not kept. A block where the function fails counts as
+    the middle of the bounds; so it is tried on made-up numbers first, and what would
+    fail on all is refused.
     `blocks` is by default as many as make blocks·ε/outputs a thousand, but leaves
     twenty rows for each coefficient.
     `progress(done, blocks)` is called after each block (`progress_bar()` draws it), and
@@ -278,7 +281,7 @@ def _ends(bounds: Any) -> tuple[Any, Any]:
 
 def _pairs(bounds: Any, outputs: int) -> list[tuple[float, float]]:
     """Return one public interval per coordinate."""
-    ends = [np.asarray(end, dtype=np.float64).reshape(-1) for end in _ends(bounds)]
+    ends = [ends_of("bounds", end).reshape(-1) for end in _ends(bounds)]
     if any(end.size not in (1, outputs) for end in ends):
         raise InvalidArgument(
             f"bounds must hold one number or one per output ({outputs})."

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hush import checks
 from hush.errors import InvalidArgument
 from hush.learn.perturbation import KNormNoise, PureNoise
 from hush.noise import SECURE, Source
@@ -35,6 +36,7 @@ class Apart(PureNoise):
     norm = math.inf
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         if self.slopes.norm != math.inf:
             raise InvalidArgument(
                 f"slopes must have noise in the ℓ∞ norm; got {self.slopes!r}."

@@ -84,7 +84,7 @@ class Lloyd(Mechanism):
         Without `steps`, as many as leave the noise on the centre of an average cluster
         within `_NOISY` of half the width, but at least one and at most seven.
         """
-        checks.whole("size", size, at_least=1, at_most=MOST)
+        size = checks.whole("size", size, at_least=1, at_most=MOST)
 
         def make(times: int) -> GroupSums:
             return GroupSums.plan(
@@ -100,7 +100,7 @@ class Lloyd(Mechanism):
             most = _NOISY * size / len(starts)
             afford = (t for t in range(_MOST_STEPS, 1, -1) if make(t).std <= most)
             steps = next(afford, 1)
-        checks.whole("steps", steps, at_least=1)
+        steps = checks.whole("steps", steps, at_least=1)
         return cls(rows, size, starts, steps, make(steps))
 
     def curve(self, sensitivity: Any = 1) -> Curve:

@@ -129,7 +129,7 @@ class LeastSquaresGradient(Mechanism):
         half the expected norm of the noise, which then seldom leaves the set.
         """
         checks.real("epsilon", epsilon, above=0, at_most=1000)
-        checks.real("penalty", penalty, at_least=0)
+        penalty = checks.real("penalty", penalty, at_least=0)
         bare = cls(penalty=1.0, perturbation=KNormNoise(1.0, norm), **public)
         d = bare.dimension
         half = epsilon / 2 * (1 - 2.0**-30) - (d + 2) * 2.0**-32

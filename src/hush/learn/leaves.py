@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from hush import checks
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, NoBound
 from hush.learn.exact import MOST
 from hush.learn.rows import Box
 from hush.learn.targets import Classes, members
@@ -86,13 +86,13 @@ class LeafCounts(Mechanism):
 
         Without `trees` or `depth`, they follow from the noise that one tree would have.
         """
-        checks.whole("size", size, at_least=1, at_most=MOST)
+        size = checks.whole("size", size, at_least=1, at_most=MOST)
         clear = size / _std(noise(epsilon, delta, 1))
         if trees is None:
             trees = usual_trees(clear, pure=delta == 0)
         if depth is None:
             depth = usual_depth(clear)
-        checks.whole("trees", trees, at_least=1)
+        trees = checks.whole("trees", trees, at_least=1)
         inner = noise(epsilon, delta, trees)
         return cls(rows, targets, size, trees, depth, inner)
 
@@ -137,7 +137,9 @@ class LeafCounts(Mechanism):
             columns=len(self.rows.lower),
             source=source,
         )
-        noisy = self.inner.run(self.counts(value, trees), source=source)
+        inner = self.inner
+        add = inner.run_whole if isinstance(inner, Gaussian) else inner.run
+        noisy = add(self.counts(value, trees), source=source)  # counts are whole
         return np.column_stack([trees.packed(), noisy.reshape(self.trees, -1)])
 
     def read(self, released: Any) -> tuple[Trees, Whole]:
@@ -158,7 +160,13 @@ def noise(epsilon: float, delta: float, trees: int) -> Geometric | Gaussian:
         return Geometric.for_epsilon(epsilon * (1 - 2.0**-40), 2 * trees)
     # Steps of 2^-40 std for rounding are within this factor, for all cells together.
     far = _distance(trees) * (1 + 2.0**-16)
-    return Gaussian.for_epsilon(epsilon, far, delta=delta)
+    try:
+        return Gaussian.for_epsilon(epsilon, far, delta=delta)
+    except NoBound:
+        raise InvalidArgument(
+            f"epsilon={epsilon!r} with delta={delta!r} needs more noise than can be "
+            "drawn: use a larger epsilon."
+        ) from None
 
 
 def _std(inner: Geometric | Gaussian) -> float:

@@ -71,6 +71,7 @@ class Logistic(Loss):
     tail: float = math.inf
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("tail", self.tail, at_least=0, infinite=True)
 
     @property
@@ -120,6 +121,7 @@ class LogCosh(Loss):
     width: float = 1.0
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("width", self.width, above=0)
 
     @property
@@ -166,6 +168,7 @@ class HuberHinge(Loss):
     width: float = 0.5
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("width", self.width, above=0)
 
     @property
@@ -213,6 +216,7 @@ class Poisson(Loss):
     top: float
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("top", self.top, at_least=1, at_most=1e9)
 
     @property

@@ -4,6 +4,7 @@ import inspect
 import reprlib
 import warnings
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,6 +31,13 @@ _BRIEF.maxlist = _BRIEF.maxtuple = 4
 _BRIEF.maxstring = _BRIEF.maxother = 60
 
 
+def _floats(option: Any) -> Any:
+    """Return fractions as floats: NumPy would make a column of objects of them."""
+    if type(option) is tuple and any(isinstance(each, Fraction) for each in option):
+        return tuple(_floats(each) for each in option)
+    return float(option) if isinstance(option, Fraction) else option
+
+
 class Learner(ABC, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator that learns by one private release."""
 
@@ -53,9 +61,21 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         delta = getattr(self, "delta", 0.0)
         if delta is not None or not self._method_decides:
             checks.real("delta", delta, at_least=0, below=1)
-        checks.whole("size", size, at_least=1)
-        checks.whole("columns", columns, at_least=1)
-        return self._plan(size, columns)
+        rows = checks.whole("size", size, at_least=1)
+        wide = checks.whole("columns", columns, at_least=1)
+        return self._plain()._plan(rows, wide)
+
+    def _plain(self) -> Self:
+        """Return the model with Python's own numbers as its options.
+
+        Options stay as they were given, as scikit-learn wants it; what is charged and
+        drawn is computed from these.
+        """
+        given = self.get_params(deep=False)
+        own = {name: _floats(checks.plain(each)) for name, each in given.items()}
+        if all(own[name] is given[name] for name in given):
+            return self
+        return type(self)(**own)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
         """Return ε, and what is not the default; of many numbers, the first few."""

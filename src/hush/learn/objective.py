@@ -51,7 +51,7 @@ class Distance:
 
     def quantile(self, p: float) -> float:
         """Return a bound that holds with probability `p`."""
-        checks.real("p", p, above=0, below=1)
+        p = checks.real("p", p, above=0, below=1)
         each, d = (1 + p) / 2, self.dimension
         return self.noise.quantile(each, d) / self.penalty + self.cover.quantile(
             each, d
@@ -206,9 +206,9 @@ class ObjectivePerturbation(Mechanism):
         checks.real("epsilon", epsilon, above=0, at_most=1000)
         checks.real("delta", delta, at_least=0, below=1)
         split = _SPLIT if split is None else split
-        checks.real("split", split, above=0, below=1)
-        checks.real("penalty", penalty, at_least=0)
-        checks.real("share", share, at_least=0, below=1)
+        split = checks.real("split", split, above=0, below=1)
+        penalty = checks.real("penalty", penalty, at_least=0)
+        share = checks.real("share", share, at_least=0, below=1)
         usable = epsilon * (1 - _COVER)
         length = public["rows"].length(public["columns"])
         sharp = _sharpness(public["loss"], length)

@@ -98,6 +98,7 @@ class KNormNoise(PureNoise):
     norm: float = 2
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("scale", self.scale, above=0)
         if self.norm not in (1, 2, math.inf):
             raise InvalidArgument(f"norm must be 1, 2 or infinity; got {self.norm!r}.")
@@ -176,6 +177,7 @@ class GaussianNoise(Perturbation):
     std: float
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("std", self.std, above=0)
 
     @cached_property

@@ -107,7 +107,7 @@ def spend(
         (0.85, 0.0)
     """
     checks.real("epsilon", epsilon, above=0, at_most=1000)
-    checks.real("penalty", penalty, at_least=0)
+    penalty = checks.real("penalty", penalty, at_least=0)
     for each in splits:
         checks.real("split", each, above=0, below=1)
 

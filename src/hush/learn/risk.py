@@ -133,6 +133,7 @@ class Pinball(Risk):
     quantile: float = 0.5
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("quantile", self.quantile, above=0, below=1)
 
     @property

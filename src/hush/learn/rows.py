@@ -60,7 +60,9 @@ def _length(row: Any) -> tuple[int, ...]:
     """Return how many entries a list, an array or a series has; () for a single one."""
     if isinstance(row, (list, tuple)):
         return (len(row),)
-    return tuple(getattr(row, "shape", ()))
+    with Withheld():  # what fails to tell is a single one
+        return tuple(getattr(row, "shape", ()))
+    return ()
 
 
 def kind(given: Any) -> str:
@@ -112,11 +114,13 @@ def numbers(values: Any) -> Floats:
         found[np.ma.getmaskarray(values)] = math.nan
         return found
     with np.errstate(all="ignore"):  # a warning would depend on the data
-        try:
-            table = np.asarray(None if _masks(values) else values)
-        except (TypeError, ValueError, OverflowError):
-            table = np.empty(0, dtype=object)
-        if table.dtype.kind in "biuf" and table.ndim <= 2:
+        listed = isinstance(values, (list, tuple))
+        table = None if listed else np.asarray(values)
+        # Of a list NumPy would choose one type for all, or fail for one of them.
+        if table is None and _quick(values):
+            with Withheld():  # a whole number that no float holds
+                table = np.array(values, dtype=np.float64)
+        if table is not None and table.dtype.kind in "biuf" and table.ndim <= 2:
             # Row by row, where NumPy adds squares in pairs: down columns their rounding
             # would grow with the number of columns, beyond what norms leave for it.
             return np.array(table, dtype=np.float64, order="C")
@@ -125,12 +129,20 @@ def numbers(values: Any) -> Floats:
     return np.array(flat, dtype=np.float64).reshape(table.shape)
 
 
-def _masks(values: Any) -> bool:
-    """Whether a list holds something masked, of which NumPy would warn."""
-    if not isinstance(values, (list, tuple)):
-        return False
-    rows = (row if isinstance(row, (list, tuple)) else (row,) for row in values)
-    return any(isinstance(cell, np.ma.MaskedArray) for row in rows for cell in row)
+_PLAIN = {bool, int, float, np.bool_, np.int64, np.float64}
+
+
+def _quick(values: Any) -> bool:
+    """Whether all entries of a list are plain numbers, which are read alike at once.
+
+    Rows may be lists of one length, or arrays, which have a type.
+    """
+    kinds = set(map(type, values))
+    if kinds == {np.ndarray}:
+        return all(row.dtype.kind in "biuf" for row in values)
+    if not kinds <= {list, tuple}:
+        return kinds <= _PLAIN
+    return all(set(map(type, row)) <= _PLAIN for row in values)
 
 
 def apart(values: Any) -> Any:
@@ -160,9 +172,11 @@ def _alone(value: Any) -> Any:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, (complex, np.complexfloating, np.ndarray)):
-        return math.nan
     with Withheld():
+        several = isinstance(value, np.ndarray) and value.ndim > 0
+        masked = isinstance(value, np.ma.MaskedArray)
+        if several or masked or isinstance(value, (complex, np.complexfloating)):
+            return math.nan
         return float(value)
     return math.nan
 
@@ -221,6 +235,7 @@ class Ball(Rows):
     intercept: bool = True
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         # Below, products with the norm would lose digits and rows get longer.
         checks.real("norm", self.norm, above=1e-300)
 
@@ -259,6 +274,22 @@ class Ball(Rows):
         return theta[:-1].copy(), float(theta[-1] * self.norm)
 
 
+def ends_of(name: str, end: Any) -> NDArray[np.float64]:
+    """Return one end of public bounds as floats; NumPy would read texts and times."""
+    try:
+        array = np.asarray(end)
+        found = (
+            np.asarray(end, dtype=np.float64) if array.dtype.kind in "iufO" else None
+        )
+        if array.dtype.kind == "O":
+            _ = [checks.real(name, each, infinite=True) for each in array.flat]
+    except Exception:  # what is in it may raise anything
+        found = None
+    if found is None or np.ma.is_masked(end):
+        raise InvalidArgument(f"{name} must be one number or one per column.")
+    return found
+
+
 @final
 @dataclass(frozen=True)
 class Box(Rows):
@@ -280,6 +311,7 @@ class Box(Rows):
     reach: float = math.inf
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("reach", self.reach, above=0, infinite=True)
         if len(self.lower) != len(self.upper):
             raise InvalidArgument(
@@ -308,7 +340,7 @@ class Box(Rows):
             )
         ends = []
         for name, end in zip(("bounds[0]", "bounds[1]"), bounds, strict=True):
-            spread = np.asarray(end, dtype=np.float64)
+            spread = ends_of(name, end)
             if spread.ndim > 1 or spread.size not in (1, columns):
                 raise InvalidArgument(
                     f"{name} must be one number or one per column ({columns}); got "

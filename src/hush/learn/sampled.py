@@ -53,7 +53,7 @@ class Excess:
 
     def quantile(self, p: float) -> float:
         """Return a bound that holds with probability `p`."""
-        checks.real("p", p, above=0, below=1)
+        p = checks.real("p", p, above=0, below=1)
         d = self.dimension
         volume = d * (1 + math.log(max(self.slack / (d * self.scale), 1.0)))
         return min(self.scale * (volume - math.log1p(-p)), self.most)

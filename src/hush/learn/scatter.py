@@ -71,7 +71,7 @@ class Scatter(Mechanism):
     ) -> Self:
         """Return the mechanism with the least noise that is (ε, δ)-private."""
         checks.real("delta", delta, at_least=0, below=1)
-        checks.whole("size", size, at_least=1, at_most=MOST)
+        size = checks.whole("size", size, at_least=1, at_most=MOST)
         count, moved = _count(columns), _moved(rows, columns, size)
         inner: KNorm | Gaussian
         if delta > 0:

@@ -145,6 +145,7 @@ class Response(Targets):
     bounds: tuple[float, float]
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         lower, upper = checks.interval("y_bounds", self.bounds)
         checks.real("y_bounds[1] - y_bounds[0]", upper - lower, above=0)
 
@@ -179,6 +180,7 @@ class Counts(Targets):
     top: float
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.real("top", self.top, at_least=1, at_most=1e9)
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:

@@ -42,8 +42,8 @@ class Trees:
 
         A cut is uniform in the middle half of its node's cell.
         """
-        checks.whole("trees", trees, at_least=1)
-        checks.whole("depth", depth, at_least=1, at_most=DEEPEST)
+        trees = checks.whole("trees", trees, at_least=1)
+        depth = checks.whole("depth", depth, at_least=1, at_most=DEEPEST)
         nodes = (1 << depth) - 1
         rounds = -(-trees * nodes // columns)
         turns = [permutation(columns, source=source) for _ in range(rounds)]

@@ -39,7 +39,7 @@ def best(*, size: int, epsilon: float, people: int, width: int | None = None) ->
     count_of(people)
     oracles: list[Oracle] = [make(epsilon, size) for make in _ORACLES]
     if width is not None:
-        checks.whole("width", width, at_least=1)
+        width = checks.whole("width", width, at_least=1)
         oracles = [each for each in oracles if each.width <= width]
     if not oracles:
         raise InvalidArgument(

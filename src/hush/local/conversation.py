@@ -11,6 +11,7 @@ from hush.errors import BudgetExceeded, InsecureSource, InvalidArgument
 from hush.local.randomizer import Randomizer
 from hush.local.reports import Reports
 from hush.noise import SECURE, Source
+from hush.process import Owner
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Curve
@@ -58,6 +59,7 @@ class Conversation:
         self._rehearsal = rehearsal
         self._spent: dict[Hashable, Fraction] = {}
         self._lock = threading.Lock()
+        self._owner = Owner("a conversation")
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise InvalidArgument(
@@ -90,6 +92,7 @@ class Conversation:
         source: Source = SECURE,
     ) -> Reports:
         """Return one report of one person, or refuse before anything is drawn."""
+        self._owner.check()
         if source.seeded and not self._rehearsal:
             raise InsecureSource(
                 "a seeded source repeats its noise. Begin the conversation with "

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hush import checks
 from hush.local.coins import Bytes, Integers
 from hush.local.oracle import Floats, Oracle
 from hush.local.randomizer import count_of
@@ -41,6 +42,7 @@ class HadamardResponse(Oracle):
     size: int
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         self._check()
 
     @cached_property

@@ -62,6 +62,7 @@ class HeavyHitters(Randomizer):
     step: int = 4
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         for name, most in (("bits", _MOST), ("step", 12)):
             value = checks.whole(name, getattr(self, name), at_least=1, at_most=most)
             object.__setattr__(self, name, value)
@@ -115,8 +116,8 @@ class HeavyHitters(Randomizer):
         looked at together (for normal noise); at most `most` are kept at each level.
         `std` covers the noise and the draw of the people at the last level.
         """
-        checks.real("level", level, above=0, below=1)
-        checks.whole("most", most, at_least=1)
+        level = checks.real("level", level, above=0, below=1)
+        most = checks.whole("most", most, at_least=1)
         given = wire.mine(self, reports)
         rows = given.rows[self.valid(given.rows)]
         if not len(rows):

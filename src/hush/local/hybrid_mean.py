@@ -8,6 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hush import checks
 from hush.local.coins import Bytes, Integers
 from hush.local.duchi_mean import bit_part, bits
 from hush.local.mean import Mean, Part
@@ -45,6 +46,7 @@ class HybridMean(Mean):
     bounds: tuple[float, float] = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         self._check()
 
     @cached_property

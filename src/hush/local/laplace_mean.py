@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hush import law
+from hush import checks, law
 from hush.local.coins import Bytes, Integers
 from hush.local.mean import Mean, Part, rounded
 from hush.local.oracle import Floats
@@ -45,6 +45,7 @@ class LaplaceMean(Mean):
     bounds: tuple[float, float] = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         self._check()
 
     @cached_property

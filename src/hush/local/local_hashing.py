@@ -54,6 +54,7 @@ class LocalHashing(Supporting):
     size: int
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         self._check()
         checks.whole("size", self.size, at_most=_FIELDS[-1][0])
 

@@ -7,6 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hush import checks
 from hush.local.coins import Bytes, Integers
 from hush.local.oracle import Supporting
 from hush.local.reports import integers_of, rows_of, width_of
@@ -40,6 +41,7 @@ class RandomizedResponse(Supporting):
     size: int = 2
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         self._check()
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
 from hush.local import reports as wire
 from hush.local.coins import Bytes
 from hush.local.odds import odds
@@ -105,7 +105,7 @@ class Randomizer(ABC):
         sender is one person, so that nobody counts twice.
         """
         if most is not None:
-            checks.whole("most", most, at_least=1)
+            most = checks.whole("most", most, at_least=1)
         # Byte by byte, one message would be as many that were rejected.
         if isinstance(messages, (bytes, bytearray, memoryview, str, wire.Reports)):
             raise InvalidArgument(
@@ -133,10 +133,9 @@ def array_of(values: Any) -> NDArray[Any]:
         raise InvalidArgument(
             "values must not be masked: the masked would be reported. Leave them out."
         )
-    try:
+    with Withheld():  # lists of unequal lengths, or what raises when it is looked at
         return np.asarray(values)
-    except ValueError:  # lists of unequal lengths
-        raise InvalidArgument("values must be an array of one shape.") from None
+    raise InvalidArgument("values must be an array of one shape.")
 
 
 def categories(values: Any, size: int) -> NDArray[np.int64]:

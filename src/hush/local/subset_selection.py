@@ -10,6 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hush import checks
 from hush.local.coins import (
     Bytes,
     Integers,
@@ -51,6 +52,7 @@ class SubsetSelection(Supporting):
     size: int
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         self._check()
 
     @cached_property

@@ -54,6 +54,7 @@ class UnaryEncoding(Supporting):
     truth: Any = Fraction(1, 2)
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         self._check()
         exact = checks.probability("truth", self.truth)
         if not 0 < exact < 1:

@@ -65,6 +65,7 @@ class VectorMean(Collector):
     pairs: Any = None  # a whole number; None: chosen for ε and the dimension
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         _ = self.ratio
         d = checks.whole("dimension", self.dimension, at_least=1, at_most=1 << 20)
         radius = checks.real("radius", self.radius, above=0)
@@ -72,7 +73,7 @@ class VectorMean(Collector):
         object.__setattr__(self, "dimension", d)
         object.__setattr__(self, "radius", radius)
         pairs = self._enough if self.pairs is None else self.pairs
-        checks.whole("pairs", pairs, at_least=1, at_most=_MOST)
+        pairs = checks.whole("pairs", pairs, at_least=1, at_most=_MOST)
         object.__setattr__(self, "pairs", int(pairs))
 
     @cached_property

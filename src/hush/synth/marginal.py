@@ -58,7 +58,7 @@ class Marginal(Estimate):
 
         Guarantee: the true value is at most this with probability `level`.
         """
-        checks.real("level", level, above=0, below=1)
+        level = checks.real("level", level, above=0, below=1)
         cells, mean = self.value.size, _mean(self.error) * self.step
         # E|X|² falls by at least this from E X²; a hair for rounding.
         spread = max((self.error.std * self.step) ** 2 - (mean * (1 - 1e-6)) ** 2, 0.0)

@@ -47,7 +47,7 @@ class TreePlan:
 
         Guarantee: each count by itself, with probability `level`.
         """
-        checks.real("level", level, above=0, below=1)
+        level = checks.real("level", level, above=0, below=1)
         ends = (self._noise(0), self._noise(-1))
         first, last = (m.error.interval(level)[1] / self.person.whole for m in ends)
         return first, last

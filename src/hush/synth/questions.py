@@ -45,6 +45,7 @@ class Person:
     unit: str = "row"
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.whole("rows", self.rows, at_least=1)
         checks.whole("whole", self.whole, at_least=1)
 

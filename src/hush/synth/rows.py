@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, Withheld
 from hush.synth.column import NOWHERE, Places
 from hush.synth.domain import Domain
 
@@ -117,15 +117,26 @@ def _names(rows: Any) -> list[str]:
 
 
 def _listed(rows: Any, width: int) -> list[Any]:
-    """Return the columns of a list of rows, every cell as it is."""
-    if not all(isinstance(each, (list, tuple, np.ndarray)) for each in rows) or any(
-        len(each) != width for each in rows
-    ):
+    """Return the columns of a list of rows, every cell as it is.
+
+    A row of another length has nothing in any column: to refuse it would tell of it.
+    Where not one row has the length, the list is no table.
+    """
+    right = [_is_row(each, width) for each in rows]
+    if right and not any(right):
         raise InvalidArgument(
             f"rows must be a mapping of columns, a data frame, or rows of {width} "
             "values, one for each column of the domain."
         )
-    return [[each[place] for each in rows] for place in range(width)]
+    nothing = (None,) * width
+    fit = [row if fits else nothing for row, fits in zip(rows, right, strict=True)]
+    return [[each[place] for each in fit] for place in range(width)]
+
+
+def _is_row(row: Any, width: int) -> bool:
+    with Withheld():
+        return isinstance(row, (list, tuple, np.ndarray)) and len(row) == width
+    return False
 
 
 def _shapeless(domain: Domain) -> InvalidArgument:

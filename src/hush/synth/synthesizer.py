@@ -53,6 +53,7 @@ class TreeSynthesizer(called.Helpful):
     neighbors: str | Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         object.__setattr__(self, "domain", Domain.of(self.domain))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
         _ = self.target

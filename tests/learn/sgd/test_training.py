@@ -85,7 +85,7 @@ def test_shuffled_batches_are_refused():
         ({"epsilon": 1.0}, "std"),
         ({"batch": 61}, "batch"),
         ({"clip": 0.0}, "clip"),
-        ({"records": 59}, "records"),
+        ({"records": 0}, "records"),
     ],
 )
 def test_bad_arguments_are_named(options, name):
@@ -256,10 +256,12 @@ def test_nobody_at_all_is_answered_like_one_row_that_counts_as_zero():
 def test_the_number_of_rows_hides_behind_records():
     """HAZARDS S5: every public number is the same with one row less."""
     plans = [
-        sgd.plan(loss, np.float32(0), X[:n], epsilon=1.0, records=80, steps=5)[1]
-        for n in (60, 59)
+        sgd.plan(
+            loss, np.float32(0), np.resize(X, n), epsilon=1.0, records=80, steps=5
+        )[1]
+        for n in (60, 59, 80, 81, 500)
     ]
-    assert plans[0] == plans[1]
+    assert len(set(plans)) == 1
 
 
 def test_training_learns_and_says_what_it_cost():
@@ -384,8 +386,7 @@ def test_steps_of_your_own():
 
 
 def test_a_refusal_does_not_tell_how_many_rows_there_are():
-    for data, given in ((X, {"records": 59}), ((X, X[:7]), {})):
-        with pytest.raises(InvalidArgument) as refused:
-            sgd.plan(loss, np.float32(0), data, std=1.0, steps=4, batch=20, **given)
-        assert "60" not in str(refused.value)
-        assert "7" not in str(refused.value)
+    with pytest.raises(InvalidArgument) as refused:
+        sgd.plan(loss, np.float32(0), (X, X[:7]), std=1.0, steps=4, batch=20)
+    assert "60" not in str(refused.value)
+    assert "7" not in str(refused.value)

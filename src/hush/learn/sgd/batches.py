@@ -38,13 +38,34 @@ def fixed_batch(records: int, batch: int, *, source: Source = SECURE) -> Places:
     return np.asarray(found[permutation(found.size, source=source)])
 
 
-def draw(sampling: str, records: int, batch: int, source: Source) -> Places:
-    """Return the sorted positions of one batch of a plan."""
-    if batch == records:
-        return np.arange(records)
+def positions(records: int, rows: int) -> int:
+    """Return how many positions coins are tossed for: a private number above records.
+
+    Rows that a plan does not know of get positions of their own. To leave some out
+    would let another row in where one leaves: two rows would move, not one.
+    """
+    return max(records, rows)
+
+
+def constant(sampling: str, records: int, batch: int, places: int) -> bool:
+    """Return whether every batch holds all positions."""
+    return batch == (records if sampling == "poisson" else places)
+
+
+def draw(
+    sampling: str, records: int, batch: int, source: Source, places: int | None = None
+) -> Places:
+    """Return the positions of one batch of a plan, of `records` or more `places`.
+
+    Poisson batches come in random order: a row more then moves one other row at most
+    to another slot (docs/proofs/sgd.md, "More rows than records").
+    """
+    places = records if places is None else places
+    if constant(sampling, records, batch, places):
+        return np.arange(places)
     if sampling == "poisson":
-        return subsample(records, rate=Fraction(batch, records), source=source)
-    return subsample(records, batch=batch, source=source)
+        return poisson_batch(places, Fraction(batch, records), source=source)
+    return subsample(places, batch=batch, source=source)
 
 
 def arranged(batches: list[Places], rows: int, least: int) -> NDArray[np.int32]:

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hush import checks
-from hush.errors import InvalidArgument
 from hush.learn.sgd import batches, clipping, draws
 from hush.learn.sgd.data import described
 from hush.learn.sgd.data import leaves as taken
@@ -64,17 +63,15 @@ def step(
     """
     sourced(source)
     rows = [jnp.asarray(leaf) for leaf in taken(data)]
-    if rows[0].shape[0] > plan.records:  # one row less would let another one in
-        raise InvalidArgument(
-            f"data must have plan.records={plan.records} rows at most, and has more. "
-            "Make a plan with records= of a public bound."
-        )
+    # More rows than the plan knows of are no error: that would tell how many there are.
+    places = batches.positions(plan.records, rows[0].shape[0])
     if plan.sampling == "poisson":
-        found = batches.poisson_batch(plan.records, plan.rate, source=source)
+        found = batches.poisson_batch(places, plan.rate, source=source)
     else:
-        found = batches.fixed_batch(plan.records, plan.batch, source=source)
+        found = batches.fixed_batch(places, plan.batch, source=source)
     found = np.where(found < rows[0].shape[0], found, -1)
-    slots = batches.arranged([found], plan.rows, 1)[0]
+    least = 2 if plan.sampling == "poisson" else 1  # as in Program.advance
+    slots = batches.arranged([found], plan.rows, least)[0]
     given = program.placed(
         (slots, np.int32(slots.shape[0]), noise(plan, source=source))
     )

@@ -271,13 +271,16 @@ class Program:
         A state is gone once the next one is asked for: its memory is used again.
         """
         ahead = self.ahead(plan)
-        order = permutation(plan.records, source=source).astype(np.int32)
+        places = batches.positions(plan.records, rows[0].shape[0])
+        order = permutation(places, source=source).astype(np.int32)
         order[order >= rows[0].shape[0]] = -1  # nobody is there
         data = self.placed(list(rows))
         state = self.placed(jax.tree.map(jnp.array, state))
         done = int(state.step)
-        small = plan.batch == plan.records or plan.sampling == "fixed-size"
-        least = -(-plan.batch // plan.rows) + (0 if small else 1)
+        # One pass is compiled otherwise than several: of a Poisson batch, which may
+        # be of any size, never one.
+        poisson = plan.sampling == "poisson"
+        least = -(-plan.batch // plan.rows) + (1 if poisson else 0)
         run = self._stepwise if self._convolves else self._together
         rooms = [draws.room((ahead, self.dimension)) for _ in range(2)]
         read: list[Any] = [0, 0]  # something that is ready once a room has been read
@@ -347,10 +350,10 @@ def _slots(
     plan: Training, order: Any, count: int, ahead: int, least: int, source: Source
 ) -> tuple[Any, Any]:
     """Return slots of rows and the number of passes for each of `count` steps."""
-    every = plan.batch == plan.records  # then each step takes the same rows
+    given = plan.sampling, plan.records, plan.batch
+    every = batches.constant(*given, order.size)  # then each step takes the same rows
     drawn = [
-        batches.draw(plan.sampling, plan.records, plan.batch, source)
-        for _ in range(1 if every else count)
+        batches.draw(*given, source, order.size) for _ in range(1 if every else count)
     ]
     passes = np.ones(ahead, np.int32)
     passes[:count] = [max(1, -(-each.size // plan.rows)) for each in drawn]

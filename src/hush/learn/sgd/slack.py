@@ -36,19 +36,21 @@ def contribution(longest: int) -> Fraction:
 
 
 def distance(*, rows: int, longest: int, replaced: bool) -> Fraction:
-    """Return how far the float sum of one group of `rows` can move, in clips.
+    """Return how far the float sum of groups of `rows` can move, in clips.
 
-    One row comes or goes, or is `replaced`; every other row is bit for bit the same.
+    One row is `replaced`, in one group. Or one comes or goes: it may take the slot of
+    another, which is then added to a second group. Every other row is bit for bit the
+    same, and so is the sum of every other group.
 
     Guarantee: a sum of m products in any order is a binary tree. Every node errs by u
     of what is below it, so a row errs by u·c per node above it, c the bound of its
     norm. The depths of m leaves add up to m(m + 1)/2 at most, and products err by m·u.
-    The real sums are c apart, or 2c.
+    The real sums are c apart, or 2c; each float sum of a group errs on its own.
     """
     c = contribution(longest)
-    moved = 2 * c if replaced else c
+    moved, sums = (2 * c, 2) if replaced else (c, 4)
     nodes = rows * (rows + 1) // 2 + rows
-    return moved + 2 * UNIT * (1 + gamma(rows + 2)) * nodes * c
+    return moved + sums * UNIT * (1 + gamma(rows + 2)) * nodes * c
 
 
 def root(number: int) -> int:

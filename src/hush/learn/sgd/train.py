@@ -84,12 +84,10 @@ def plan(
 ) -> tuple[Program, Training]:
     """Return what `train` would run, from shapes alone: a program and its mechanism."""
     example, rows = _example(data)
-    records = checks.whole("records", max(rows, 1) if records is None else records)
-    if records < max(rows, 1):  # the number of rows may be what records= hides
-        raise InvalidArgument(
-            f"records={records} must be a public bound on the rows of data, and data "
-            "has more. State a larger one."
-        )
+    # A stated number is never compared with the rows: it may be what hides them.
+    records = checks.whole(
+        "records", max(rows, 1) if records is None else records, at_least=1
+    )
     given = _floats(params)
     if (std is None) == (epsilon is None):
         raise InvalidArgument("give either std, the noise in clips, or epsilon.")
@@ -98,9 +96,9 @@ def plan(
     if delta is not None:
         checks.real("delta", delta, above=0, below=1)
     batch = defaults.batch(records) if batch is None else batch
-    checks.whole("batch", batch, at_least=1, at_most=records)
+    batch = checks.whole("batch", batch, at_least=1, at_most=records)
     steps = defaults.steps(records, batch) if steps is None else steps
-    checks.whole("steps", steps, at_least=1)
+    steps = checks.whole("steps", steps, at_least=1)
     _check_optimizer(optimizer)
     program = Program(loss, given, optimizer or optax.identity(), example, devices)
     public: dict[str, Any] = {
@@ -207,7 +205,8 @@ def train(
     `clip`; or give `epsilon` and `delta`, and the least noise is found. A `delta` that
     is left out is 1e-5, or a tenth of one over the rows if that is less. What is left
     out (`batch`, `steps`, `optimizer`) is chosen from public numbers. The number of
-    rows is public unless you state a public bound, `records`, in its place.
+    rows is public unless you state a public one, `records`, in its place: a bound,
+    as sums of many more rows overflow. Nothing tells whether there are more.
 
     A `ledger` is charged for the whole run before a row is read. What is protected is
     one row: `unit` says so in the charge, and an account that counts people refuses it.

@@ -75,10 +75,11 @@ def test_a_truth_value_is_not_compared_with_a_number():
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        ("employed", [False, True]),
-        ('"Income, €" > 25', [False, True]),
-        ("EXTRACT(MONTH FROM day)", list(range(1, 13))),
-        ("EXTRACT(QUARTER FROM day)", [1, 2, 3, 4]),
+        ("employed", [False, True, None]),
+        ("employed IS NULL", [False, True]),
+        ('"Income, €" > 25', [False, True, None]),
+        ("EXTRACT(MONTH FROM day)", [*range(1, 13), None]),
+        ("EXTRACT(QUARTER FROM day)", [1, 2, 3, 4, None]),
         ("IF(employed, 'yes', 'no')", ["yes", "no"]),
     ],
 )
@@ -86,8 +87,9 @@ def test_groups_that_tell_their_values(text, keys):
     asked = f"SELECT {text} AS g, COUNT(*) AS n FROM data GROUP BY g"
     answer = survey().sql(asked, epsilon=50)
     assert answer["g"] == keys
-    if keys == [False, True]:
-        assert np.abs(answer["n"] - 20).max() < 5  # further away with chance e^-250
+    if keys == [False, True, None]:
+        # Further away with chance e^-250.
+        assert np.abs(answer["n"] - [20, 20, 0]).max() < 5
 
 
 @pytest.mark.parametrize(

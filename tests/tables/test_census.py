@@ -156,8 +156,8 @@ def test_people_who_came_later_take_nobodys_place(monkeypatch, few):
     )
     honest = handed.engine.asked
 
-    def earlier(relation, text):
-        found = honest(relation, text)
+    def earlier(relation, text, values=()):
+        found = honest(relation, text, values)
         if "count(*)" not in text:
             return found
         return Columns(

@@ -30,7 +30,7 @@ SAME = [
 
 
 def kept(data):
-    return sorted(row["u"] for row in fetch(data.table).to_pylist())
+    return sorted(row["u"] for row in fetch(data._table).to_pylist())
 
 
 @pytest.mark.parametrize(("deferred", "text"), SAME, ids=[text for _each, text in SAME])
@@ -43,7 +43,7 @@ def test_a_deferred_expression_keeps_the_same_rows(deferred, text):
 def test_derived_columns_may_be_deferred():
     data = hush.open(pyarrow.table(ROWS), unit="u", budget=hush.Budget(epsilon=1))
     one, two = data.select(y=_.x * 2), data.select(y="x * 2")
-    assert fetch(one.table).to_pylist()[0] == fetch(two.table).to_pylist()[0]
+    assert fetch(one._table).to_pylist()[0] == fetch(two._table).to_pylist()[0]
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_what_is_not_about_one_row_is_refused(bad):
 def test_an_expression_of_another_kind_is_named():
     data = hush.open(pyarrow.table(ROWS), unit="u", budget=hush.Budget(epsilon=1))
     with pytest.raises(InvalidArgument, match="as text"):
-        data.where(data.table.x > 0)
+        data.where(data._table.x > 0)

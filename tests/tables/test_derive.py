@@ -23,7 +23,7 @@ def test_new_columns_stand_beside_the_old(engine):
     data = opened(engine.table(ROWS)).select(
         speed="distance / hours", month="DATE_TRUNC('month', day)", zero="hours * -0"
     )
-    rows = engines.fetch(data.table.order_by("u")).to_pylist()
+    rows = engines.fetch(data._table.order_by("u")).to_pylist()
     assert [row["speed"] for row in rows] == [5.0, None, None]
     assert [row["month"].isoformat() for row in rows] == [
         "1970-01-01",
@@ -33,14 +33,14 @@ def test_new_columns_stand_beside_the_old(engine):
     assert [str(row["zero"]) for row in rows] == ["0.0"] * 3
     assert [row["distance"] for row in rows] == [10.0, 5.0, None]
     fast = data.where("speed > 1").select(speed="speed * 2", replacing=["speed"])
-    assert engines.fetch(fast.table).to_pylist()[0]["speed"] == 10.0
+    assert engines.fetch(fast._table).to_pylist()[0]["speed"] == 10.0
 
 
 def test_a_derived_column_is_a_group(engine):
     data = opened(engine.table(ROWS)).select(slow="BIN(hours, 0, 2, 2)")
     asked = data.group_by("slow", keys=hush.tables.bins(0, 2, 2)).agg(n=hush.count())
     found = engines.fetch(asked.relations()[0]).to_pylist()
-    assert {row["slow"] for row in found} == {0.0, 1.0}
+    assert {row["_place"] for row in found} == {0, 1}  # of the two bins
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_long_chains_stay_short():
     for i in range(12):
         before = "hours" if i == 0 else f"c{i - 1}"
         data = data.select(**{f"c{i}": f"({before} * {before}) / (1 + {before}) + 1"})
-    row = engines.fetch(data.table.order_by("u")).to_pylist()[0]
+    row = engines.fetch(data._table.order_by("u")).to_pylist()[0]
     value = 2.0
     for _ in range(12):
         value = (value * value) / (1 + value) + 1

@@ -93,7 +93,11 @@ def nearest(value):
     return math.copysign(below + (abs(value) - below >= 0.5), value) + 0.0
 
 
+BLANKS = " \t\r\n"  # around what a text spells they do not count
+
+
 def spelled(text):
+    text = text.strip(BLANKS)
     allowed = set("0123456789eE.+-")
     if not text or not set(text) <= allowed or "1e999" in text:
         return None
@@ -104,6 +108,7 @@ def spelled(text):
 
 
 def day(text):
+    text = text.strip(BLANKS)
     if len(text) != 10 or not text.isascii():
         return None
     try:

@@ -36,7 +36,7 @@ def people(rows, *columns):
 
 
 def rows_of(data, *names):
-    found = engines.fetch(data.table).to_pylist()
+    found = engines.fetch(data._table).to_pylist()
     return sorted((tuple(row[n] for n in names) for row in found), key=repr)
 
 
@@ -77,7 +77,7 @@ def test_a_public_table_is_copied_when_it_is_checked():
     )
     data = opened(trips, unit=None).join(areas, on="borough")
     connection.raw_sql("INSERT INTO areas VALUES ('Bronx', 'again')")
-    assert engines.fetch(data.table).num_rows == 3
+    assert engines.fetch(data._table).num_rows == 3
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_private_tables_meet_over_their_people_only():
 
 def weights(data):
     """The weight of every (person, group) after bounding."""
-    table = bounding.weighted(data.table, data.unit, data.rows)
+    table = bounding.weighted(data._table, data.unit, data.rows)
     found = {}
     for row in engines.fetch(table).to_pylist():
         key = row["u"], row["g"], row["h"]

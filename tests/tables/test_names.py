@@ -78,7 +78,7 @@ def test_data_and_public_tables_cannot_either(engine, name):
     assert close(data.agg(n=hush.count()).release(epsilon=1000).values)
     public = pyarrow.table({"k": np.arange(MANY), "fine": np.arange(MANY), **more})
     both = data.join(public, on="k")
-    assert "fine" in both.table.columns
+    assert "fine" in both._table.columns
     assert close(both.agg(n=hush.count()).release(epsilon=1000).values)
 
 

@@ -78,7 +78,7 @@ def expected(rows):
 
 
 def shown(people):
-    found = fetch(people.table).to_pylist()
+    found = fetch(people._table).to_pylist()
     assert len({row["who"] for row in found}) == len(found), "one row per person"
     return {row.pop("who"): row for row in found}
 

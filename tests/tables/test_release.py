@@ -184,7 +184,7 @@ def test_other_sql_is_refused_and_costs_nothing(trips, text):
 
 def test_the_embedded_engine_is_shut_off(trips):
     data = opened(pyarrow.table(trips))
-    connection = data.table.get_backend()
+    connection = data._table.get_backend()
     for statement in (
         "SELECT * FROM read_csv('/etc/hostname')",
         "SELECT * FROM glob('/*')",

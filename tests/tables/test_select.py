@@ -85,9 +85,9 @@ def test_names_of_tables_may_stand_before_columns(data):
 
 
 COMPUTED = {
-    "BIN(fare, 0, 90, 3)": [0.0, 30.0, 60.0],
-    "WIDTH_BUCKET(fare, 0, 80, 2)": [0.0, 1.0, 2.0, 3.0],
-    "QUARTER(day)": [1.0, 2.0, 3.0, 4.0],
+    "BIN(fare, 0, 90, 3)": [0.0, 30.0, 60.0, None],
+    "WIDTH_BUCKET(fare, 0, 80, 2)": [0.0, 1.0, 2.0, 3.0, None],
+    "QUARTER(day)": [1.0, 2.0, 3.0, 4.0, None],
     "CASE WHEN fare > 30 THEN 'high' ELSE 'low' END": ["high", "low"],
 }
 
@@ -278,12 +278,13 @@ def test_a_view_sorts_nulls_last_and_keeps_ties():
         types = (("g", "string"), ("n", "float64"))
         return View(types=types, **view).rows(released, 4)
 
-    assert rows(order=(("n", True),)) == [2, 0, 3, 1]
-    assert rows(order=(("n", False),)) == [0, 3, 2, 1]
-    assert rows(order=(("n", False), ("g", True))) == [3, 0, 2, 1]
+    assert rows(order=(("n", True, False),)) == [2, 0, 3, 1]
+    assert rows(order=(("n", True, True),)) == [1, 2, 0, 3]
+    assert rows(order=(("n", False, False),)) == [0, 3, 2, 1]
+    assert rows(order=(("n", False, False), ("g", True, False))) == [3, 0, 2, 1]
     assert rows(having="n >= 2 OR g = 'b'") == [0, 1, 2, 3]
     assert rows(having="n > 2") == [2]
-    assert rows(order=(("g", True),), limit=2, offset=1) == [2, 1]
+    assert rows(order=(("g", True, False),), limit=2, offset=1) == [2, 1]
     assert rows(limit=0) == []
 
 

@@ -70,7 +70,7 @@ def test_a_file(tmp_path, table, kind):
     found = source(path, types=types)
     assert total(found) == WHOLE
     assert found.name == "trips"
-    assert found.version == source(str(path), types=types).version
+    assert found.origin.files == source(str(path), types=types).origin.files
 
 
 def test_a_folder_and_a_pattern(tmp_path, table):
@@ -307,7 +307,7 @@ def test_names_of_ours_are_left_out():
         {name: pyarrow.array(each, types.get(name)) for name, each in rows.items()}
     )
     data = hush.open(table, unit="u", rows=2, budget=hush.Budget(epsilon=1))
-    assert data.table.columns == ("u",)
+    assert data.columns == ("u",)
     found = engines.fetch(data.agg(n=hush.count()).relations()[0]).to_pylist()
     assert found[0]["_n"] <= 2 << 20
     with pytest.raises(InvalidArgument, match="underscore"):

@@ -85,7 +85,7 @@ def test_the_connection_of_both_is_shut_off_from_all_else(tmp_path):
     other = tmp_path / "secret.csv"
     other.write_text("x\n1\n")
     met = second.join(first, on="who")
-    engine = met.table.get_backend().con
+    engine = met._table.get_backend().con
     for text in (
         f"SELECT * FROM read_csv('{other}')",
         "SET allowed_paths = ['/']",

@@ -196,10 +196,10 @@ def test_people_who_are_written_in_two_ways_are_one(engine):
     columns = {"u": pyarrow.array(people), "p": pyarrow.array([*range(40)] * 3)}
     table = engine.table(columns)
     data = hush.open(table, unit="u", budget=hush.Budget(epsilon=1))
-    kept = fetch(kept_rows(data.table, "u", ("p",), cap=3)).to_pylist()
+    kept = fetch(kept_rows(data._table, "u", ("p",), cap=3)).to_pylist()
     assert len({row["p"] for row in kept}) == 3
     assert len(kept) == 6
-    assert len(read(votes(data.table, "u", ("p",), cap=3))) == 3
+    assert len(read(votes(data._table, "u", ("p",), cap=3))) == 3
 
 
 @pytest.mark.parametrize("kind", ["decimal", "interval('s')", "json", "array<int64>"])

@@ -140,7 +140,7 @@ class Config:
             raise
         except Exception:
             raise refused from None
-        if untyped and not set(found.table.columns) <= set(self.types):
+        if untyped and not set(found.columns) <= set(self.types):
             raise refused
         return found
 

@@ -77,6 +77,7 @@ class Caps:
     groups: int | None = None
 
     def __post_init__(self) -> None:
+        checks.plain_fields(self)
         checks.whole("rows", self.rows, at_least=1, at_most=10**5)
         if self.groups is not None:
             checks.whole("groups", self.groups, at_least=1)

@@ -137,8 +137,9 @@ def read(table: Columns, by: tuple[str, ...], keys: Sequence[Key], axis: Axis) -
     place = np.asarray(table["_cell"], dtype=np.int64)
     weight = np.asarray(table["_n"], dtype=np.int64)
     if "_place" in table.column_names:  # of public keys, which are these
-        return _sliced(table["_place"], place, weight, len(keys), axis)
-    group = _groups(table, by, keys)
+        group = np.asarray(table["_place"], dtype=np.int64)
+    else:
+        group = _groups(table, by, keys)
     known = np.flatnonzero(group >= 0)
     # A group has a cell once, so no two of these are equal.
     order = known[np.argsort(group[known] * axis.size + place[known])]

@@ -16,9 +16,9 @@ import numpy as np
 from hush.errors import Unsupported
 from hush.tables import bounding, engine, expression
 from hush.tables.bounding import UNIT
-from hush.tables.keys import fitting
-from hush.tables.reading import is_key
-from hush.tables.typed import told_apart
+from hush.tables.keys import fitting, matched
+from hush.tables.places import is_key
+from hush.tables.typed import named_apart
 from hush.units import Unit
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ class Crossed:
         """What the engine will run."""
         data = self.dataset
         for name in self.domain:
-            expression.column(data.table, name)
-        table = told_apart(data.table, tuple(self.domain))
+            expression.column(data._table, name)
+        table = named_apart(data._table, tuple(self.domain))
         named = {
-            f"_c{i}": _place(table, name, cells)
+            f"_c{i}": _place(data._table, table, name, cells)
             for i, (name, cells) in enumerate(self.domain.items())
         }
         placed = table.mutate(**named)
@@ -100,21 +100,25 @@ class Crossed:
     def fetch(self) -> tuple[list[Any], Any]:
         """Return the places of every column, and the weights: private, for a draw."""
         found = engine.fetch(self.relation)
+        self.dataset._unchanged()
         codes = [
             np.asarray(found[f"_c{i}"], dtype=np.int64) for i in range(len(self.domain))
         ]
         return codes, np.asarray(found["_n"], dtype=np.int64)
 
 
-def _place(table: ir.Table, name: str, cells: Mapping[str, Any]) -> Any:
+def _place(
+    given: ir.Table, table: ir.Table, name: str, cells: Mapping[str, Any]
+) -> Any:
+    """Return the place of a row's cell, by the types that the columns were given."""
     missing = cells["missing"]
     others = ibis.literal(_NOWHERE if missing is None else missing, "int64")
     if "edges" in cells:
         return _bin(table, name, cells["edges"], others)
-    keys = fitting(table, (name,), cells["values"])
+    keys = matched(given, (name,), fitting(given, (name,), cells["values"]))
     places = [place for place in range(len(keys) + 1) if place != missing]
     pairs = (
-        (is_key(table, (name,), (key,)), ibis.literal(place, "int64"))
+        (is_key(table, (name,), key), ibis.literal(place, "int64"))
         for key, place in zip(keys, places, strict=False)
     )
     return ibis.cases(*pairs, else_=others) if keys else others

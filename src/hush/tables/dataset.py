@@ -17,12 +17,13 @@ from hush.tables.crossed import Crossed
 from hush.tables.found import FoundGroups
 from hush.tables.groups import Groups, PublicGroups, public
 from hush.tables.heads import counting_people
-from hush.tables.keys import fitting
+from hush.tables.keys import fitting, matched
+from hush.tables.origin import Origin, standing, unchanged_while_drawn
 from hush.tables.presented import Presented
 from hush.tables.query import Query
 from hush.tables.ranges import Seeking
 from hush.tables.select import Statement
-from hush.tables.typed import told_apart
+from hush.tables.typed import named_apart
 from hush.units import Neighbors
 
 _MOST_ROWS = 1 << 20
@@ -39,9 +40,9 @@ class Dataset(called.Helpful):
     person); one of them counts for at most `rows` rows in any answer.
     """
 
-    table: ir.Table
+    _table: ir.Table
     name: str
-    version: str
+    _origins: tuple[Origin, ...]
     unit: str | None
     rows: int
     neighbors: Neighbors
@@ -50,7 +51,7 @@ class Dataset(called.Helpful):
     steps: tuple[str, ...] = ()  # what was done to the table, for the receipt
 
     def __post_init__(self) -> None:
-        names.check(self.table.columns)
+        names.check(self._table.columns)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, unit={self.unit!r}, {self.neighbors})"
@@ -61,13 +62,26 @@ class Dataset(called.Helpful):
         return self.ledger.remaining()
 
     @property
+    def version(self) -> str:
+        """What receipts call the state of the data, keyed by a secret of the ledger.
+
+        Guarantee: asked before every charge, it refuses data that cannot be reached or
+        are not what was opened; it reads no row, and tells nothing about any.
+        """
+        standing(self._origins, self._table)
+        return "+".join(each.version(self.ledger) for each in self._origins)
+
+    def _unchanged(self) -> None:
+        unchanged_while_drawn(self._origins)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, which are public."""
-        return tuple(self.table.columns)
+        return tuple(self._table.columns)
 
     @property
     def _near(self) -> Mapping[str, str]:
-        return {name: called.COLUMN for name in self.table.columns} | called.DATASET
+        return {name: called.COLUMN for name in self._table.columns} | called.DATASET
 
     if not TYPE_CHECKING:  # as in `Helpful`
 
@@ -75,29 +89,31 @@ class Dataset(called.Helpful):
             raise Unsupported(f"a data set is not taken apart. {called.COLUMN}")
 
     def _then(self, step: str, table: ir.Table, **more: Any) -> "Dataset":
-        return replace(self, table=table, steps=(*self.steps, step), **more)
+        return replace(self, _table=table, steps=(*self.steps, step), **more)
 
     def where(self, condition: Any) -> "Dataset":
         """Keep the rows that fulfil a condition; NULL does not.
 
         It is SQL text, "fare > 0", or a deferred Ibis expression, `ibis._.fare > 0`.
         """
-        text = deferred.written(self.table, condition)
-        kept = self.table.filter(expression.truth(self.table, text))
+        text = deferred.written(self._table, condition)
+        kept = self._table.filter(expression.truth(self._table, text))
         return self._then(f"where {text}", kept)
 
     def select(self, *, replacing: Iterable[str] = (), **columns: Any) -> "Dataset":
         """Add derived columns, as in speed="distance / hours"; the others stay."""
-        columns = {n: deferred.written(self.table, c) for n, c in columns.items()}
-        table = derive.derived(self.table, columns, unit=self.unit, replacing=replacing)
+        columns = {n: deferred.written(self._table, c) for n, c in columns.items()}
+        table = derive.derived(
+            self._table, columns, unit=self.unit, replacing=replacing
+        )
         return self._then(f"select {_listed(columns)}", table)
 
     def keep(self, columns: Mapping[str, str]) -> "Dataset":
         """Keep some columns, under new names; the unit comes along."""
-        chosen = {name: self.table[held] for name, held in columns.items()}
+        chosen = {name: self._table[held] for name, held in columns.items()}
         if self.unit is not None:
-            chosen[self.unit] = self.table[self.unit]
-        return self._then(f"keep {_listed(columns)}", self.table.select(**chosen))
+            chosen[self.unit] = self._table[self.unit]
+        return self._then(f"keep {_listed(columns)}", self._table.select(**chosen))
 
     def per_person(
         self, *by: str, bounds: Mapping[str, Any] | None = None, **columns: Any
@@ -116,15 +132,15 @@ class Dataset(called.Helpful):
             >>> trips = pyarrow.table({"who": [1, 1, 2, 3], "fare": [9.0, 5, 8, 30]})
             >>> data = hush.open(trips, unit="who", budget=hush.Budget(epsilon=1))
             >>> people = data.per_person(paid="SUM(CLAMP(fare, 0, 50))", n="COUNT(*)")
-            >>> people.rows, people.table.columns
+            >>> people.rows, people.columns
             (1, ('who', 'paid', 'n'))
             >>> query = people.where("n > 1").agg(paid=hush.mean("paid", (0, 200)))
         """
         for name in by:
-            expression.column(self.table, name)
+            expression.column(self._table, name)
         if self.unit in by:
             raise InvalidArgument(f"{self.unit!r} is the unit: people are told apart.")
-        plain = told_apart(self.table, by)
+        plain = named_apart(self._table, by)
         table = people.per_person(plain, self.unit, by, columns, bounds or {})
         step = f"per person {_listed({**dict(zip(by, by, strict=True)), **columns})}"
         return self._then(step, table, rows=self.rows if by else 1)
@@ -144,10 +160,10 @@ class Dataset(called.Helpful):
         """
         columns = (on,) if isinstance(on, str) else tuple(on)
         table, named = join.joined(self, other, columns, how)
-        more = f"+{other.version}" if isinstance(other, Dataset) else ""
+        more = other._origins if isinstance(other, Dataset) else ()
         bound = self.rows if rows is None or self.unit is None else row_bound(rows)
         step = f"{how} join {named} on {', '.join(columns)}"
-        return self._then(step, table, version=self.version + more, rows=bound)
+        return self._then(step, table, _origins=self._origins + more, rows=bound)
 
     def group_by(self, *columns: Any, keys: Any = None, most: int = _KEYS) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
@@ -168,10 +184,11 @@ class Dataset(called.Helpful):
                 f'{", ".join(columns)}, or keys="private" to find them in the data.'
             )
         columns = tuple(self._groups(name) for name in columns)
-        told = replace(self, table=told_apart(self.table, columns))
+        told = replace(self, _table=named_apart(self._table, columns))
         if not isinstance(keys, str):
-            known = fitting(self.table, columns, keys)
-            return Grouped(told, public(columns, known))
+            known = fitting(self._table, columns, keys)
+            exact = matched(self._table, columns, known)
+            return Grouped(told, public(columns, known, exact))
         if keys != "private":
             raise InvalidArgument(
                 f'keys must be a list of public values or "private"; got {keys!r}.'
@@ -191,14 +208,14 @@ class Dataset(called.Helpful):
     def _groups(self, name: str) -> str:
         """Return the column that a name stands for, quoted or not."""
         bare = name[1:-1] if name[:1] == name[-1:] == '"' else name
-        if name not in self.table.columns and bare in self.table.columns:
+        if name not in self._table.columns and bare in self._table.columns:
             return bare
-        if name not in self.table.columns and "(" in name:
+        if name not in self._table.columns and "(" in name:
             raise Unsupported(
                 f"group_by takes columns; {name!r} is an expression. Name it first: "
                 f".select(part={name!r}).group_by('part', ...)."
             )
-        expression.column(self.table, name)
+        expression.column(self._table, name)
         return name
 
     @overload
@@ -278,7 +295,7 @@ class Grouped(called.Helpful):
                     f"{type(each).__name__}."
                 )
             for text in each.expressions:
-                expression.number(self.dataset.table, text)
+                expression.number(self.dataset._table, text)
         names.check_outputs(self.groups.by, aggregates)
         aggregates = {
             name: counting_people(self.dataset, self.groups, self._told(each))
@@ -291,7 +308,7 @@ class Grouped(called.Helpful):
 
     def _told(self, each: Any) -> Any:
         """Return an aggregate with the bounds that the types of columns give it."""
-        table = self.dataset.table
+        table = self.dataset._table
         if not isinstance(each, Untold):
             return each
         return each.told(lambda text: expression.is_truth(table, text))

@@ -8,12 +8,13 @@ from typing import Any
 
 import ibis
 import ibis.expr.types as ir
-import sqlglot
+from ibis.backends.sql.compilers import duckdb
 from ibis.common.deferred import Deferred
 from sqlglot import expressions as sql
 
 from hush.errors import InvalidArgument
 from hush.tables.engine import guarded
+from hush.tables.sql_text import words
 
 
 def written(table: ir.Table, given: Any) -> Any:
@@ -37,9 +38,9 @@ def written(table: ir.Table, given: Any) -> Any:
 
 def _text(schema: ibis.Schema, given: Deferred) -> str:
     rows = ibis.table(schema, name="rows")
-    asked = str(ibis.to_sql(rows.select(found=given.resolve(rows)), dialect="duckdb"))
-    found = sqlglot.parse_one(asked, dialect="duckdb").expressions[0].unalias()
-    return str(found.transform(_plain).sql(dialect="duckdb"))
+    # Its tree, not its text: Ibis leaves out parentheses that change the meaning.
+    asked = duckdb.compiler.to_sqlglot(rows.select(found=given.resolve(rows)))
+    return words(asked.expressions[0].unalias().transform(_plain))
 
 
 def _plain(node: sql.Expression) -> Any:
@@ -49,7 +50,7 @@ def _plain(node: sql.Expression) -> Any:
     if isinstance(node, sql.Cast) and _literal(node.this):
         return node.this
     if isinstance(node, sql.Paren) and isinstance(node.this, sql.Column):
-        return node.this
+        return _plain(node.this)
     return node
 
 

@@ -16,7 +16,7 @@ from hush.tables.aggregate import Aggregate, Estimate, Released
 from hush.tables.columns import Columns
 from hush.tables.part import Additive, Key, Limit, Needs
 from hush.tables.reading import Fetched, Reading, View
-from hush.tables.typed import told_apart
+from hush.tables.typed import named_apart
 
 _VALUE = "_value"  # ours: no column of a data set
 
@@ -34,8 +34,8 @@ class Different(Reading):
 
     def relation(self, view: View) -> ir.Table:
         """One row per group."""
-        found = expression.typed(view.table, self.text).value
-        table = told_apart(view.table.mutate(**{_VALUE: found}), (_VALUE,))
+        found = expression.typed(view.placed, self.text).value
+        table = named_apart(view.placed.mutate(**{_VALUE: found}), (_VALUE,))
         table = table.filter(table[_VALUE].notnull())
         pair = (*view.by, _VALUE)
         if view.unit is not None:

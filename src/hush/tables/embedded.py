@@ -16,9 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import expressions as sql
 
+from hush.tables import spill
 from hush.tables.columns import Columns, objects
 
 _AT_ONCE = 100_000  # rows that are copied by one statement
+
+
+def connected() -> Any:
+    """Return a new embedded DuckDB, which spills into a folder of its own if at all."""
+    connection = ibis.duckdb.connect()
+    place = spill.folder().replace("'", "''")
+    connection.raw_sql(f"SET temp_directory = '{place}'")
+    return connection
 
 
 def identifier(name: str) -> str:
@@ -66,9 +75,12 @@ def fetch(connection: Any, relation: ir.Table) -> Columns:
     )
 
 
-def run(connection: Any, text: str) -> Columns:
+def run(connection: Any, text: str, values: Sequence[int] = ()) -> Columns:
     """Run a statement whose columns are whole numbers of at most 64 bits."""
-    found = connection.con.sql(text).fetchnumpy()
+    if values:
+        found = connection.con.execute(text, list(values)).fetchnumpy()
+    else:
+        found = connection.con.sql(text).fetchnumpy()
     return Columns({name: _exact(each, None) for name, each in found.items()})
 
 

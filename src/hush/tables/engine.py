@@ -4,14 +4,15 @@ Partial aggregates come back as `Columns`, in which integers stay integers.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import ibis.expr.types as ir
 
-from hush.errors import DrawFailed, HushError
+from hush.errors import DrawFailed, DrawInterrupted, HushError
 from hush.tables import embedded
 from hush.tables.columns import Columns
+from hush.tables.session import alone, operational
 
 Result = TypeVar("Result")
 
@@ -21,23 +22,50 @@ def fetch(relation: ir.Table) -> Columns:
 
     Guarantee: an engine's own error, whose text may hold data, is not passed on.
     """
-    return guarded(lambda: _run(relation), _silent)
+    return _answered(relation, lambda: _run(relation))
 
 
 def written(relation: ir.Table) -> str:
     """Return the SQL of an embedded engine for a relation, to be asked about."""
-    return guarded(lambda: embedded.asked(relation.get_backend(), relation), _silent)
+    backend = relation.get_backend()
+    return _answered(relation, lambda: embedded.asked(backend, relation))
 
 
-def asked(relation: ir.Table, text: str) -> Columns:
+def asked(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Columns:
     """Run one statement about a relation that was `written`: whole numbers come back.
+
+    What was read of the data before is in `values`, which stand for $1, $2, …: an
+    engine may log its statements.
 
     Guarantee: as for `fetch`.
     """
-    return guarded(lambda: embedded.run(relation.get_backend(), text), _silent)
+    return _answered(
+        relation, lambda: embedded.run(relation.get_backend(), text, values)
+    )
 
 
-def _silent() -> HushError:
+def _answered(relation: ir.Table, work: Callable[[], Result]) -> Result:
+    """Return what `work` returns, which has the connection to itself.
+
+    Guarantee: as for `guarded`; of an error only its kind is told.
+    """
+    reachable = True
+
+    def held() -> Result:
+        nonlocal reachable
+        with alone(relation.get_backend()):
+            try:
+                return work()
+            except BaseException as problem:
+                reachable = not operational(problem)
+                raise
+
+    return guarded(held, lambda: _silent(reachable=reachable))
+
+
+def _silent(*, reachable: bool) -> HushError:
+    if not reachable:
+        return DrawInterrupted("the engine is out of reach, memory or time.")
     return DrawFailed("the engine could not answer; its own words are kept back.")
 
 

@@ -16,7 +16,8 @@ from sqlglot import expressions as sql
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables import functions, numbers, operators
 from hush.tables.node import compile_node, expect
-from hush.tables.sql_text import missing_quotes
+from hush.tables.sql_read import kept_whole, refuse_mixed
+from hush.tables.sql_text import DROPPED, missing_quotes
 from hush.tables.typed import Kind, Typed, column, size, tame
 
 __all__ = [
@@ -53,9 +54,12 @@ def parse(text: str) -> sql.Expression:
         at = f" at column {place}" if place else ""
         refusal = Unsupported(f"cannot read the expression {text!r}{at}.")
     else:
-        if len(found) == 1 and isinstance(found[0], sql.Expression):
-            return found[0]
-        refusal = Unsupported(f"expected one expression; got {text!r}.")
+        one = found[0] if len(found) == 1 else None
+        if isinstance(one, sql.Expression) and kept_whole(text, found):
+            refuse_mixed(one)
+            return one
+        what = "expected one expression." if one is None else DROPPED
+        refusal = Unsupported(f"{what} Got {text!r}.")
     raise refusal
 
 

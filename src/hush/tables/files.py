@@ -8,12 +8,10 @@ would let one record decide which questions are refused; so columns are texts un
 """
 
 import glob
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import ibis
 import ibis.expr.types as ir
 
 from hush.checks import shown
@@ -73,10 +71,11 @@ def listed(path: str) -> list[Path]:
     return sorted(each.resolve(strict=True) for each in found)
 
 
-def version(files: Sequence[Path]) -> str:
-    """Return a name for the files' state: paths, sizes and times, never contents."""
-    facts = [(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+def separator(files: Sequence[Path]) -> str | None:
+    """Return what separates the fields of CSV files, which have no other names."""
+    if files[0].suffix not in DELIMITED:
+        return None
+    return "\t" if files[0].suffix == ".tsv" else ","
 
 
 def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Table:
@@ -87,20 +86,19 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
                 f"types[{column!r}] must be one of {', '.join(TYPES)}; got "
                 f"{shown(kind)}."
             )
-    suffix = files[0].suffix
+    suffix, between = files[0].suffix, separator(files)
     paths = ", ".join(quoted(str(each)) for each in files)
     if suffix in PARQUET:
         if types:
             raise InvalidArgument("a Parquet file has types of its own: leave types=.")
         reader = f"read_parquet([{paths}], hive_types_autocast = false)"
-    elif suffix in DELIMITED:
-        separator = "\t" if suffix == ".tsv" else ","
-        names = header.named(files, separator)
-        reader = _delimited(paths, names, separator)
+    elif between is not None:
+        names = header.named(files, between)
+        reader = _delimited(paths, names, between)
     else:
         names = list(types)
         reader = _lines(paths, names)
-    connection = ibis.duckdb.connect()
+    connection = embedded.connected()
 
     def view() -> ir.Table:
         lock(connection, files)

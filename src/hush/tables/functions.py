@@ -122,15 +122,28 @@ def _date_difference(table: ir.Table, node: Any) -> Typed:
 
 
 _CASTS = {
-    **dict.fromkeys(("DOUBLE", "FLOAT", "DECIMAL"), "number"),
-    **dict.fromkeys(("INT", "BIGINT", "SMALLINT", "TINYINT"), "whole"),
+    "DOUBLE": "number",
+    **dict.fromkeys(("INT", "BIGINT"), "whole"),
     **dict.fromkeys(("TEXT", "VARCHAR"), "text"),
     "DATE": "date",
 }
 
 
 def _cast(table: ir.Table, node: Any) -> Typed:
-    target = _CASTS.get(node.args["to"].this.value)
+    kind = node.args["to"]
+    target = _CASTS.get(kind.this.value)
+    if any(given for name, given in kind.args.items() if name not in ("this", "kind")):
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r}: CAST takes no size. Write DOUBLE, BIGINT,"
+            " VARCHAR or DATE, and ROUND(x * 100) / 100 or LEFT(x, 3) where digits or "
+            "letters are to go."
+        )
+    if target is None:
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r}: CAST takes DOUBLE, INTEGER, BIGINT, "
+            "VARCHAR and DATE, and no narrower type, whose rounding and limits engines "
+            "do not share."
+        )
     if target == "date" and isinstance(node.this, sql.Literal):
         return dates.literal(node.this.this)
     found = compile_node(table, node.this)

@@ -14,7 +14,6 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -25,8 +24,9 @@ from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger, Release
 from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
-from hush.tables import engine
+from hush.tables import engine, private
 from hush.tables.opening import paying
+from hush.tables.origin import Origin, standing
 from hush.tables.source import source as table_of
 from hush.tables.typed import told_apart
 
@@ -47,6 +47,7 @@ class Edges:
 
     table: Any
     ends: tuple[str, str]
+    origin: Origin
 
     def __repr__(self) -> str:
         return "data"
@@ -57,6 +58,7 @@ class Edges:
         first, second = (table[name] for name in self.ends)
         wanted = table.filter(first.notnull() & second.notnull() & (first != second))
         found = engine.fetch(wanted.select(*self.ends).distinct())
+        self.origin.unchanged()
         return list({(a, b) if a < b else (b, a) for a, b in found.tuples(self.ends)})
 
 
@@ -162,7 +164,12 @@ class Graph:
     protects: Protects
     degree: int
     ledger: Ledger
-    version: str
+
+    @property
+    def version(self) -> str:
+        """What receipts call the state of the data; see `Dataset.version`."""
+        standing((self.data.origin,), self.data.table)
+        return self.data.origin.version(self.ledger)
 
     @property
     def budget(self) -> Any:
@@ -184,15 +191,15 @@ class Graph:
         source: Source = SECURE,
     ) -> Release:
         """Release how many nodes have degree 1, 2, …, and `most` or more."""
-        checks.whole("most", most, at_least=1, at_most=10**6)
+        most = checks.whole("most", most, at_least=1, at_most=10**6)
         return self._release("degrees", most, epsilon, key, source)
 
     def _release(
         self, what: str, most: int, epsilon: float, key: str | None, source: Source
     ) -> Release:
-        checks.real("epsilon", epsilon, above=0)
+        exact = checks.rational("epsilon", epsilon)
         query = GraphQuery(what, self.protects, self.degree, most)
-        noise = Geometric(scale=query.sensitivity / Fraction(epsilon))
+        noise = Geometric(scale=query.sensitivity / exact)
         return self.ledger.release(
             noise,
             query,
@@ -234,5 +241,6 @@ def open_graph(
         raise InvalidArgument(f"ends must have one type; they have {types}.")
     told_apart(found.table, ends)  # refuses now what could not be read when paid
     most = checks.whole("degree", degree, at_least=1, at_most=10**6)
-    edges = Edges(found.table, (ends[0], ends[1]))
-    return Graph(edges, kind, most, paying(ledger, budget, found.name), found.version)
+    edges = Edges(found.table, (ends[0], ends[1]), found.origin)
+    private.remember(given, found.table, found.origin)
+    return Graph(edges, kind, most, paying(ledger, budget, found.name))

@@ -10,7 +10,8 @@ import ibis.expr.types as ir
 from hush.errors import InvalidArgument
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.part import Key, Limit, Part
-from hush.tables.reading import Reading, Sums, is_key
+from hush.tables.places import placed
+from hush.tables.reading import Reading, Sums
 
 _MOST_KEYS = 1 << 20
 
@@ -25,6 +26,11 @@ class Groups(ABC):
     @abstractmethod
     def keys(self) -> tuple[Key, ...] | None:
         """The keys, None where they are found in the data."""
+
+    @property
+    def matched(self) -> tuple[Key, ...] | None:
+        """The keys as values of their columns, as engines compare them."""
+        return self.keys
 
     @property
     @abstractmethod
@@ -71,12 +77,18 @@ class PublicGroups(Groups):
 
     by: tuple[str, ...] = ()
     listed: tuple[Key, ...] = ((),)
+    exact: tuple[Key, ...] | None = None  # the same as values of their columns
     mode: ClassVar[str] = "public"
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The keys as they were given."""
         return self.listed
+
+    @property
+    def matched(self) -> tuple[Key, ...]:
+        """The keys as values of their columns, as engines compare them."""
+        return self.exact or self.listed
 
     @property
     def number(self) -> int:
@@ -108,7 +120,7 @@ class PublicGroups(Groups):
 
     def rows(self, table: ir.Table, unit: str | None) -> ir.Table:
         """Return the rows that belong to one of the groups."""
-        return table.filter(_among(table, self.by, self.keys)) if self.by else table
+        return placed(table, self.by, self.matched)
 
     def words(self, *, cut: bool) -> str:
         """Say what the groups are."""
@@ -118,8 +130,11 @@ class PublicGroups(Groups):
         return f"{len(self.keys)} public groups by {', '.join(self.by)}."
 
 
-def public(by: tuple[str, ...], keys: Any) -> PublicGroups:
-    """Return the groups of public keys: values of one column, or tuples of several."""
+def public(by: tuple[str, ...], keys: Any, exact: Any = None) -> PublicGroups:
+    """Return the groups of public keys: values of one column, or tuples of several.
+
+    `exact` are the same keys as values of their columns, where these are others.
+    """
     listed = tuple(tuple(key) if len(by) > 1 else (key,) for key in keys)
     if not listed or len(listed) > _MOST_KEYS or len(set(listed)) != len(listed):
         raise InvalidArgument("keys must be 1 to 2^20 different values.")
@@ -127,17 +142,4 @@ def public(by: tuple[str, ...], keys: Any) -> PublicGroups:
         raise InvalidArgument(
             f"each key must have {len(by)} values, one of each of {', '.join(by)}."
         )
-    return PublicGroups(by, listed)
-
-
-def _among(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
-    """Return the condition that a row belongs to one of the public groups."""
-    if len(by) == 1:
-        values = [key[0] for key in keys if key[0] is not None]
-        found = table[by[0]].isin(values)
-        return found | table[by[0]].isnull() if (None,) in keys else found
-    condition: Any = None
-    for key in keys:
-        here = is_key(table, by, key)
-        condition = here if condition is None else condition | here
-    return condition
+    return PublicGroups(by, listed, None if exact is None else tuple(exact))

@@ -62,14 +62,19 @@ def handed(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]:
     for part in range(parts):
         near = high - low < _FEW + held // parts
         slots = (held // parts).bit_length()
-        person = f"CAST({PERSON} - ({low}) AS UINTEGER) AS {PERSON}"
-        far = f"{PERSON}, CAST(hash({PERSON}) >> {64 - slots} AS UINTEGER) AS _slot"
-        # Ends were read first: should a table change meanwhile, nobody takes a place of
-        # somebody else.
-        mine = f"{PERSON} BETWEEN {low} AND {high}"
-        mine += f" AND hash({PERSON}) % {parts} = {part}" if parts > 1 else ""
+        # $1, $2: the ends, which were read first: should a table change meanwhile,
+        # nobody takes a place of somebody else. $3: one of $4 parts. $5: bits of a
+        # slot. None of them is in the text, which an engine may log.
+        values = [low, high, part, parts, *([] if near else [64 - slots])]
+        person = f"CAST({PERSON} - CAST($1 AS BIGINT) AS UINTEGER) AS {PERSON}"
+        slot = f"hash({PERSON}) >> CAST($5 AS UBIGINT)"
+        far = f"{PERSON}, CAST({slot} AS UINTEGER) AS _slot"
+        mine = (
+            f"{PERSON} BETWEEN CAST($1 AS BIGINT) AND CAST($2 AS BIGINT) AND "
+            f"hash({PERSON}) % CAST($4 AS UBIGINT) = CAST($3 AS UBIGINT)"
+        )
         chosen = f"SELECT {person if near else far}{numbers} FROM ({text}) AS r"
-        found = engine.asked(relation, f"{chosen} WHERE {mine}")
+        found = engine.asked(relation, f"{chosen} WHERE {mine}", values)
         people, many = found[PERSON], high - low + 1
         if not near:
             people, many = _placed(people, found["_slot"], 1 << slots)

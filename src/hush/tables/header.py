@@ -14,7 +14,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "bars"}
 
 def named(files: Sequence[Path], separator: str) -> list[str]:
     """Return the names in the first line, which must be the same in all files."""
-    lines = {_line(each, separator) for each in files}
+    lines = {line(each, separator) for each in files}
     if len(lines) > 1:
         raise InvalidArgument(
             "every CSV file must start with the same line of column names."
@@ -40,7 +40,8 @@ def named(files: Sequence[Path], separator: str) -> list[str]:
     return names
 
 
-def _line(path: Path, separator: str) -> tuple[str, ...]:
+def line(path: Path, separator: str) -> tuple[str, ...]:
+    """Return the fields of the first line."""
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
         try:
             return tuple(next(csv.reader(lines, delimiter=separator), ()))

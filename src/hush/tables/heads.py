@@ -34,9 +34,9 @@ class Present(Reading):
         """One row per group that somebody is in."""
         unit = str(view.unit)
         if view.keys is None or len(view.keys) > self.most:
-            found = votes.holders(view.table, unit, view.by, cap=self.most)
+            found = votes.holders(view.placed, unit, view.by, cap=self.most)
             return found.rename(_n="_people")
-        known = view.table.filter(view.table[unit].notnull())
+        known = view.placed.filter(view.placed[unit].notnull())
         held = {name: known[name] for name in view.by}
         people = known.select(_unit=known[unit], **held).distinct()
         if view.by:
@@ -90,7 +90,7 @@ def counting_people(data: "Dataset", groups: Groups, aggregate: Any) -> Any:
     """
     if not isinstance(aggregate, CountDistinct) or data.unit is None:
         return aggregate
-    if not expression.is_column(data.table, aggregate.expression, data.unit):
+    if not expression.is_column(data._table, aggregate.expression, data.unit):
         return aggregate
     if groups.keys is None:
         return CountPeople(data.rows)

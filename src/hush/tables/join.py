@@ -12,9 +12,10 @@ import ibis
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables import embedded, expression
+from hush.tables import embedded, expression, private
 from hush.tables.columns import Columns
 from hush.tables.engine import fetch, guarded
+from hush.tables.session import alone
 from hush.tables.source import source
 from hush.tables.together import together
 
@@ -61,8 +62,10 @@ def _public(
 
     The public table is copied first, so that what was checked is what is joined.
     """
-    right = source(other).table
-    _check(data.table, right, columns, data.unit)
+    found = source(other)
+    private.refuse(other, found.table, found.origin)
+    right = found.table
+    _check(data._table, right, columns, data.unit)
     copied = guarded(
         lambda: fetch(right.limit(_MOST_PUBLIC + 1)),
         lambda: InvalidArgument("the public table cannot be read."),
@@ -75,19 +78,24 @@ def _public(
             "Make them unique, or add the columns that tell them apart to on=."
         )
     beside = guarded(
-        lambda: _beside(data.table.get_backend(), copied, right.schema()),
+        lambda: _beside(data._table.get_backend(), copied, right.schema()),
         lambda: InvalidArgument(
             "the database does not take a copy of the public table: allow its user to "
             "make temporary tables."
         ),
     )
     called = f"a public table {_digest(copied)}"
-    return _combine(data.table, beside, columns, how), called
+    return _combine(data._table, beside, columns, how), called
 
 
 def _beside(backend: Any, copied: Columns, schema: ibis.Schema) -> ir.Table:
     """Return a copy of the public table on the engine of the private one."""
     name = ibis.util.gen_name("public")
+    with alone(backend):
+        return _copied(backend, name, copied, schema)
+
+
+def _copied(backend: Any, name: str, copied: Columns, schema: ibis.Schema) -> ir.Table:
     if backend.name == "duckdb":
         lists = {each: copied[each].tolist() for each in copied.column_names}
         return embedded.copied(backend, name, lists, schema)
@@ -124,7 +132,7 @@ def _private(
         )
     if data.neighbors is not other.neighbors:
         raise Unsupported("both tables must be opened with the same neighbors=.")
-    left, right = _on_one_engine(data.table, other.table)
+    left, right = _on_one_engine(data._table, other._table)
     _check(left, right, columns, data.unit)
     return _combine(left, right, columns, how)
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
-import ibis
 import ibis.expr.types as ir
 import numpy as np
 
@@ -45,7 +44,7 @@ def table(
     names.check(each for each in lists if not each.startswith("_"))
     if types is None:
         types = {each: kind or _kind(each, v) for each, (v, kind) in lists.items()}
-    connection = ibis.duckdb.connect()
+    connection = embedded.connected()
     files.lock(connection)
     values = {each: listed for each, (listed, _) in lists.items()}
     return embedded.copied(connection, name, values, types)

@@ -4,6 +4,7 @@ The rules stand in `operators` and `functions`; this file holds what they share.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import ibis.expr.types as ir
@@ -11,7 +12,8 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables import dates, instead
-from hush.tables.typed import Kind, Typed
+from hush.tables.sql_read import read
+from hush.tables.typed import Kind, Typed, closed
 
 Rule = Callable[[ir.Table, Any], Typed]
 Rules = dict[type[sql.Expression], tuple[Rule, str]]
@@ -69,7 +71,10 @@ def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
             f"{node.sql(dialect='duckdb')!r} uses {', '.join(sorted(extra))}, which is "
             "not supported."
         )
-    return rule(table, node)
+    found = rule(table, node)
+    if found.kind is not Kind.TRUTH or isinstance(node, sql.Column):
+        return found
+    return replace(found, value=closed(found.value))
 
 
 def value(table: ir.Table, node: sql.Expression, kind: Kind) -> Any:
@@ -96,10 +101,12 @@ def date(table: ir.Table, node: sql.Expression) -> Typed:
 def constant(node: sql.Expression | None, what: str) -> float:
     """Return the number that a literal stands for, or say what should have been one."""
     sign = 1.0
+    read(node)
     if isinstance(node, sql.Neg):
         node, sign = node.this, -1.0
     if not isinstance(node, sql.Literal) or node.is_string:
         raise Unsupported(f"{what} must be a literal number.")
+    read(node)
     return sign * float(node.this)
 
 

@@ -12,11 +12,12 @@ import ibis
 
 from hush import checks
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables.typed import EXACT, Kind, Typed, ranged, tamed
+from hush.tables.typed import EXACT, LARGE, Kind, Typed, backend_of, ranged, tamed
 
 _MOST_POWER = 8
 _MOST_EXPONENT = 300.0
 _MOST_BINS = 1 << 16
+_NARROW = 1e-45  # bounds that are closer have ends which would be held to zero
 
 
 def _null() -> Any:
@@ -105,12 +106,21 @@ def product(a: Typed, b: Typed) -> Typed:
     return ranged(a.value * b.value, a.least * b.least / 2, a.most * b.most * 2)
 
 
+def divided(a: Any, b: Any) -> Any:
+    """Return a / b of finite numbers to the last bit.
+
+    Polars multiplies by the inverse of a literal, which is another double for a third
+    of all numbers. So the divisor depends on the row there, without changing.
+    """
+    return a / (b + a * 0.0) if backend_of(a) == "polars" else a / b
+
+
 def quotient(a: Typed, b: Typed) -> Typed:
     """Quotient; by zero NULL."""
     if a.most / b.least > 1e289 or a.least / b.most < 1e-289:
         a, b = tamed(a), tamed(b)
     divisor = ibis.ifelse(b.value == 0.0, _null(), b.value)
-    return ranged(a.value / divisor, a.least / b.most / 2, a.most / b.least * 2)
+    return ranged(divided(a.value, divisor), a.least / b.most / 2, a.most / b.least * 2)
 
 
 def _added(a: Typed, b: Typed) -> tuple[Typed, Typed]:
@@ -188,9 +198,9 @@ def bins(lower: float, upper: float, count: int) -> list[float]:
 def _grid(lower: float, upper: float, count: int) -> tuple[float, float, int]:
     low, high = checks.interval("bounds", (lower, upper))
     n = checks.whole("count", count, at_least=1, at_most=_MOST_BINS)
-    if not low < high or max(abs(low), abs(high)) > 1e100 or high - low < 1e-100:
+    if not low < high or max(abs(low), abs(high)) > LARGE or high - low < _NARROW:
         raise InvalidArgument(
-            f"bins need lower < upper within ±1e100; got {lower!r}, {upper!r}."
+            f"bins need lower < upper within ±1e70; got {lower!r}, {upper!r}."
         )
     return low, high, n
 
@@ -198,10 +208,10 @@ def _grid(lower: float, upper: float, count: int) -> tuple[float, float, int]:
 def _index(x: Typed, low: float, high: float, n: int) -> Any:
     """Return the number of the bin, 0..n-1, of a number; of NULL any of these."""
     held = ibis.least(ibis.greatest(x.value, low), high)
-    guess = small_floor((held - low) / ((high - low) / n))
+    guess = small_floor(divided(held - low, (high - low) / n))
     # The division may be off by one at an edge; the edges themselves decide.
-    up = held >= low + (guess + 1.0) * (high - low) / float(n)
-    down = held < low + guess * (high - low) / float(n)
+    up = held >= low + divided((guess + 1.0) * (high - low), float(n))
+    down = held < low + divided(guess * (high - low), float(n))
     right = guess + ibis.cases((up, 1.0), (down, -1.0), else_=0.0)
     return ibis.least(right, n - 1.0)
 
@@ -212,7 +222,7 @@ def binned(x: Typed, lower: float, upper: float, count: int) -> Typed:
     Bins hold their lower end; the last one holds its upper end as well.
     """
     low, high, n = _grid(lower, upper, count)
-    edge = low + _index(x, low, high, n) * (high - low) / float(n)
+    edge = low + divided(_index(x, low, high, n) * (high - low), float(n))
     inside = (x.value >= low) & (x.value <= high)
     found = ibis.ifelse(inside, edge, _null())
     least = min((abs(each) for each in bins(low, high, n) if each), default=1.0)

@@ -9,6 +9,7 @@ from hush import checks
 from hush.brief import brief
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger
+from hush.tables import private
 from hush.tables.dataset import Dataset, row_bound
 from hush.tables.source import source
 from hush.tables.typed import meant, told_apart
@@ -156,10 +157,11 @@ def open_table(
         near = meant(unit, found.table.columns)
         raise InvalidArgument(f"unit {checks.shown(unit)} is not a column; {near}")
     table = found.table if unit is None else told_apart(found.table, (unit,))
+    private.remember(given, found.table, found.origin)
     return Dataset(
         table,
         found.name,
-        found.version,
+        (found.origin,),
         unit,
         1 if unit is None else row_bound(_ROWS if rows is None else rows),
         Neighbors.of(neighbors),

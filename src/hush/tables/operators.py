@@ -71,6 +71,11 @@ def _logic(combine: Callable[[Any, Any], Any]) -> Rule:
 
 
 def _column(table: ir.Table, node: Any) -> Typed:
+    if node.table:
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r} names the table {node.table!r}, and an "
+            f"expression is about one row: write {node.name}."
+        )
     if node.this.args.get("quoted") and node.name not in table.columns:
         raise Unsupported(
             f"there is no column {node.name!r}. Double quotes are for columns; a text "

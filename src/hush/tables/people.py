@@ -19,7 +19,8 @@ from sqlglot import expressions as sql
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables import expression, sql_aggregate
 from hush.tables.bounding import Grid, only
-from hush.tables.sql_text import apart, place, words
+from hush.tables.sql_read import refuse_unread, tracked
+from hush.tables.sql_text import apart, place, spelt, words
 from hush.tables.sql_text import only as takes
 from hush.tables.typed import Kind, one_zero
 
@@ -56,7 +57,7 @@ def per_person(
     for name in columns:
         _free(name, {unit, *by})
     measures = {
-        name: _measure(apart(expression.parse(text), table.columns), f"_p{i}", bounds)
+        name: _read(table, text, f"_p{i}", bounds)
         for i, (name, text) in enumerate(columns.items())
     }
     known = table.filter(table[unit].notnull())
@@ -78,6 +79,13 @@ def _free(name: str, taken: set[str]) -> None:
         )
 
 
+def _read(table: ir.Table, text: str, name: str, bounds: Mapping[str, Any]) -> Measure:
+    asked = apart(tracked(expression.parse(text)), table.columns)
+    found = _measure(asked, name, bounds)
+    refuse_unread(asked, place)
+    return found
+
+
 def _measure(asked: sql.Expression, name: str, bounds: Mapping[str, Any]) -> Measure:
     node, condition = sql_aggregate.filtered(asked)
     if isinstance(node, sql.Count):
@@ -88,7 +96,7 @@ def _measure(asked: sql.Expression, name: str, bounds: Mapping[str, Any]) -> Mea
         value, limits = sql_aggregate.bounded(node.this, bounds, condition, node)
         if isinstance(limits, str):
             raise Unsupported(
-                f"{words(node)!r} needs two numbers as bounds here: private bounds are "
+                f"{spelt(node)!r} needs two numbers as bounds here: private bounds are "
                 "found for what is released, not for one person's rows."
             )
         return _total(value, Grid.of(limits), name, average=isinstance(node, sql.Avg))
@@ -97,7 +105,7 @@ def _measure(asked: sql.Expression, name: str, bounds: Mapping[str, Any]) -> Mea
         value = sql_aggregate.when(condition, words(node.this))
         return _end(value, name, largest=isinstance(node, sql.Max))
     raise Unsupported(
-        f"{words(node)!r} is not known per person{place(node)}: use {_ALLOWED}."
+        f"{spelt(node)!r} is not known per person{place(node)}: use {_ALLOWED}."
     )
 
 
@@ -107,12 +115,13 @@ def _nothing(_: ir.Table) -> Columns:
 
 def _count(node: sql.Count, condition: Any, name: str) -> Measure:
     if isinstance(node.this, sql.Star):
+        takes(node.this, "")
         if condition is None:
             return Measure(_nothing, _nothing, lambda t: t["_p"])
         inner = sql_aggregate.when(condition, "1")
     elif isinstance(node.this, sql.Distinct):
         raise Unsupported(
-            f"{words(node)!r} is not known per person{place(node)}: use {_ALLOWED}."
+            f"{spelt(node)!r} is not known per person{place(node)}: use {_ALLOWED}."
         )
     else:
         inner = sql_aggregate.when(condition, words(node.this))

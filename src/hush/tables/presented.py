@@ -28,7 +28,7 @@ class View:
     """Which rows of a released table to show: texts over its columns."""
 
     having: str | None = None
-    order: tuple[tuple[str, bool], ...] = ()  # expression, descending
+    order: tuple[tuple[str, bool, bool], ...] = ()  # text, descending, NULL first
     limit: int | None = None
     offset: int = 0
     types: tuple[tuple[str, str], ...] = ()  # columns that may be looked at
@@ -41,7 +41,7 @@ class View:
         wanted = {}
         if self.having is not None:
             wanted["keep"] = expression.truth(table, self.having)
-        for i, (text, _) in enumerate(self.order):
+        for i, (text, *_) in enumerate(self.order):
             wanted[f"by{i}"] = expression.typed(table, text).value
         return wanted
 
@@ -55,11 +55,12 @@ class View:
         found.sort(key=lambda row: row["_row"])
         if self.having is not None:
             found = [row for row in found if row["keep"]]
-        for i, (_, descending) in reversed(list(enumerate(self.order))):
-            # Sorting is stable, so the first key goes last; NULL always at the end.
+        for i, (_, descending, first) in reversed(list(enumerate(self.order))):
+            # Sorting is stable, so the first key goes last.
             known = [row for row in found if row[f"by{i}"] is not None]
             known.sort(key=lambda row, name=f"by{i}": row[name], reverse=descending)  # type: ignore[misc]
-            found = known + [row for row in found if row[f"by{i}"] is None]
+            without = [row for row in found if row[f"by{i}"] is None]
+            found = without + known if first else known + without
         last = None if self.limit is None else self.offset + self.limit
         return [row["_row"] for row in found[self.offset : last]]
 

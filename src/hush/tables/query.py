@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -111,8 +110,8 @@ class Query(called.Helpful):
             )
         squares = dict.fromkeys(self.parts, 0.0)
         for name, aggregate in self.aggregates.items():
-            weight = (weights or {}).get(name, 1.0)
-            checks.real(f"weights[{name!r}]", weight, above=0)
+            given = (weights or {}).get(name, 1.0)
+            weight = checks.real(f"weights[{name!r}]", given, above=0)
             for part, matters in aggregate.needs(self.limit):
                 squares[part] += weight * matters**2
         return [Demand(part, math.sqrt(total)) for part, total in squares.items()]
@@ -124,11 +123,11 @@ class Query(called.Helpful):
         weights: Mapping[str, float] | None = None,
     ) -> tuple[Mechanism, ...]:
         """Return the mechanism of the groups, if they are private, and of each part."""
-        checks.real("epsilon", epsilon, above=0)
-        checks.real("delta", delta, at_least=0, below=1)
+        exact = checks.rational("epsilon", epsilon)
+        chance = checks.real("delta", delta, at_least=0, below=1)
         demands = self._demands(weights)
         finding, left, rest = self.groups.finding(
-            Fraction(epsilon), delta, self.limit, len(demands)
+            exact, chance, self.limit, len(demands)
         )
         amounts = divide(demands, left, rest)
         noised = (d.part.mechanism(a) for d, a in zip(demands, amounts, strict=True))
@@ -150,17 +149,17 @@ class Query(called.Helpful):
         that intervals at `level` shall not exceed in a group of `cell` rows; the plan
         then has the smallest ε that reaches them.
         """
-        checks.real("level", level, above=0, below=1)
-        checks.real("cell", cell, above=0)
+        level = checks.real("level", level, above=0, below=1)
+        cell = checks.real("cell", cell, above=0)
         if (epsilon is None) == (within is None):
             raise InvalidArgument("plan takes epsilon, or within: one of the two.")
 
         def planned(amount: float) -> Planned:
             found = self.mechanisms(amount, delta, weights)
-            return Planned(self, found, amount, delta, level, cell)
+            return Planned(self, found, float(amount), float(delta), level, cell)
 
         if epsilon is not None:
-            return planned(epsilon)
+            return planned(checks.plain(epsilon))
         return smallest(planned, within, tuple(self.aggregates))
 
     @cached_property
@@ -177,12 +176,16 @@ class Query(called.Helpful):
         """The rows the query is about."""
         data = self.dataset
         keys = self.groups.keys
-        table = data.table
+        table = data._table
         if keys is not None or self._rounded:
             table = self.groups.rows(table, data.unit)
         # Keys found in the data are capped by what a person keeps of them.
         groups = None if keys is None else data.groups
-        return View(table, data.table, data.unit, data.rows, self.by, keys, groups)
+        matched = self.groups.matched
+        return View(
+            *(table, data._table, data.unit, data.rows),
+            *(self.by, keys, matched, groups),
+        )
 
     @cached_property
     def _terms(self) -> tuple[Term, ...]:
@@ -195,7 +198,7 @@ class Query(called.Helpful):
         sums = any(isinstance(part, Statistic) for part in self.parts)
         own = [part.reading for part in self.parts if part.reading is not None]
         asked = Sums(self._terms) if sums else None
-        found = self.groups.readings(self.dataset.table, asked, cut=self._rounded)
+        found = self.groups.readings(self.dataset._table, asked, cut=self._rounded)
         chosen = [each.chosen(self.view) for each in (*found, *own)]
         return tuple(dict.fromkeys(chosen))
 
@@ -240,11 +243,12 @@ class Query(called.Helpful):
         matter more. The same `key` again returns the same answer and costs nothing.
         """
         data = self.dataset
+        delta = checks.plain(delta)
         mechanisms = self.mechanisms(epsilon, delta, weights)
         release = data.ledger.release(
             list(mechanisms),
             self._asked(mechanisms),
-            Fetched(self.view, self._terms, self.readings),
+            Fetched(self.view, self._terms, self.readings, data._unchanged),
             key=key,
             source=source,
             delta=delta or None,

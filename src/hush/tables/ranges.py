@@ -135,7 +135,7 @@ class Seeking:
 
         The answer's `bounds` are those that were found.
         """
-        checks.real("epsilon", epsilon, above=0)
+        epsilon = checks.real("epsilon", epsilon, above=0)
         guess = {text: (0.0, 1.0) for text in self.first.aggregates}
         self.second(guess).mechanisms(epsilon, delta, weights)  # refuses before paying
         answer = self.first.release(

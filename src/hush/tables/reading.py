@@ -13,14 +13,15 @@ from typing import Any, ClassVar, final
 
 import ibis
 import ibis.expr.types as ir
+import numpy as np
 
-from hush.tables import bounding, engine, expression
+from hush.tables import bounding, engine, expression, places
 from hush.tables.bounding import Grid, Moment
 from hush.tables.caps import Caps, Field, capped
 from hush.tables.columns import Columns, objects
+from hush.tables.places import PLACE
 
 Key = tuple[Any, ...]
-_FEW = 16  # keys that are compared with one by one
 
 
 @final
@@ -42,14 +43,30 @@ class View:
     whole: ir.Table  # all rows, of which keys are found
     unit: str | None
     rows: int
-    by: tuple[str, ...]
+    names: tuple[str, ...]  # the grouping columns
     keys: tuple[Key, ...] | None = None
+    matched: tuple[Key, ...] | None = None  # the keys as values of their columns
     groups: int | None = None  # a literal cap on the groups of a person
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """What rows are grouped by: the place of a public key, or the columns."""
+        return (PLACE,) if self.names and self.keys is not None else self.names
+
+    @cached_property
+    def placed(self) -> ir.Table:
+        """The table with what its rows are grouped by."""
+        return self._placed(self.table)
 
     @cached_property
     def weighted(self) -> ir.Table:
-        """The table with each row's weight in `_w`; see `bounding.weighted`."""
-        return bounding.weighted(self.table, self.unit, self.rows)
+        """The same with each row's weight in `_w`; see `bounding.weighted`."""
+        return self._placed(bounding.weighted(self.table, self.unit, self.rows))
+
+    def _placed(self, table: ir.Table) -> ir.Table:
+        if set(self.by) <= set(table.columns):
+            return table
+        return table.mutate(**{PLACE: self.place(table)})
 
     @property
     def sampled(self) -> bool:
@@ -87,13 +104,18 @@ class View:
 
     def place(self, table: ir.Table) -> Any:
         """Return the place of a row's key among the public keys."""
-        return _place(table, self.by, self.keys or ((),))
+        return places.place(table, self.names, self._matched)
+
+    @property
+    def _matched(self) -> tuple[Key, ...]:
+        return self.matched or self.keys or ((),)
 
     @property
     def near(self) -> bool:
         """Whether that place is cheap to find: counted, or among few keys."""
-        keys = self.keys or ((),)
-        return len(keys) <= _FEW or _counted(self.table, self.by, keys)
+        keys = self._matched
+        few = len(keys) <= places.FEW
+        return few or places.counted(self.table, self.names, keys)
 
     def tallied(self, code: Callable[[ir.Table], Any], size: int) -> ir.Table:
         """Return rows (group…, `_cell`, `_n`): the weight of each cell with rows.
@@ -107,46 +129,14 @@ class View:
 
     def named(self, rows: Columns) -> Columns:
         """Return fetched rows with the columns of their keys."""
-        if "_g" not in rows.column_names or self.keys is None:
+        column = next((n for n in ("_g", PLACE) if n in rows.column_names), None)
+        if column is None or self.keys is None:
             return rows
-        for i, name in enumerate(self.by):
+        at = np.asarray(rows[column], dtype=np.int64)
+        for i, name in enumerate(self.names):
             values = objects(key[i] for key in self.keys)
-            rows = rows.with_column(name, values[rows["_g"]])
+            rows = rows.with_column(name, values[at])
         return rows
-
-
-def _place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
-    """Return the place of a row's key among public keys."""
-    if not by:
-        return ibis.literal(0, "int64")
-    if _counted(table, by, keys):
-        # Rows of other keys are gone; counting is cheaper than comparing with each.
-        return table[by[0]].cast("int64") - ibis.literal(keys[0][0], "int64")
-    return ibis.cases(
-        *(
-            (is_key(table, by, key), ibis.literal(i, "int64"))
-            for i, key in enumerate(keys)
-        ),
-        else_=ibis.literal(len(keys) - 1, "int64"),  # no such row is left
-    )
-
-
-def _counted(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> bool:
-    """Return whether keys are whole numbers in a row."""
-    if len(by) != 1 or not table[by[0]].type().is_integer():
-        return False
-    values = [key[0] for key in keys]
-    whole = all(isinstance(v, int) and abs(v) < 1 << 62 for v in values)
-    return whole and values == list(range(values[0], values[0] + len(values)))
-
-
-def is_key(table: ir.Table, by: tuple[str, ...], key: Key) -> Any:
-    """Return the condition that a row has this key; NULL is a value here."""
-    here: Any = None
-    for name, value in zip(by, key, strict=True):
-        one = table[name].isnull() if value is None else table[name] == value
-        here = one if here is None else here & one
-    return here
 
 
 @dataclass(frozen=True)
@@ -288,8 +278,13 @@ class Fetched:
     """The engine's answers to readings: fetched on demand, once, and never shown."""
 
     def __init__(
-        self, view: View, terms: tuple[Term, ...], readings: tuple[Reading, ...] = ()
+        self,
+        view: View,
+        terms: tuple[Term, ...],
+        readings: tuple[Reading, ...] = (),
+        unchanged: Callable[[], None] = lambda: None,
     ) -> None:
+        self._unchanged = unchanged  # refuses files that were replaced meanwhile
         self._view, self._sums = view, Sums(terms)
         self._lock = threading.RLock()
         self._known: dict[Reading, Any] = {}
@@ -309,8 +304,9 @@ class Fetched:
                 if relation is None:
                     relation = asked.relation(self._view)
                 rows = self._view.named(asked.fetch(relation, self._view))
+                self._unchanged()
                 for each in asked.answers:
-                    self._known[each] = each.collect(rows, self._view.by)
+                    self._known[each] = each.collect(rows, self._view.names)
             return self._known[reading]
 
     def sums(self, key: Key) -> Mapping[str, Any] | None:

@@ -22,8 +22,9 @@ from hush.tables.answer import Answer
 from hush.tables.node import whole_constant
 from hush.tables.presented import Presented, View
 from hush.tables.query import Query
-from hush.tables.sql_keys import TRUTHS, public_keys
-from hush.tables.sql_text import apart, only, parsed, place, plain, words
+from hush.tables.sql_keys import public_keys, truth_keys
+from hush.tables.sql_read import read_whole, refuse_unread
+from hush.tables.sql_text import apart, only, parsed, place, plain, spelt, words
 from hush.tables.typed import column
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def statement(
     _named("bounds", bounds, "{'age': (0, 100)}")
     _named("tables", tables, "{'zones': 'zones.csv'}")
     root = parsed(text, data.columns)
+    written = root.copy()
     _no_distinct(root, data)
     only(root, _CLAUSES)
     given = bounds or {}
@@ -117,16 +119,16 @@ def statement(
         name: words(node) for name, node in groups.items() if not _same(name, node)
     }
     for name in groups.keys() - derived.keys():
-        column(found.table, name)  # refuses a name that no keys would help
+        column(found._table, name)  # refuses a name that no keys would help
     for name in derived:
         _free(name, found)
     if derived:
         found = found.select(**derived)
-    for name in _names(root.expressions) - {*groups, *found.table.columns}:
-        column(found.table, name)  # refuses it, before a bound is asked for
+    for name in _names(root.expressions) - {*groups, *found._table.columns}:
+        column(found._table, name)  # refuses it, before a bound is asked for
     for text in sql_aggregate.bare(root.expressions):
-        expression.number(found.table, text)  # no bounds would help a text or a date
-        if expression.is_truth(found.table, text):
+        expression.number(found._table, text)  # no bounds would help a text or a date
+        if expression.is_truth(found._table, text):
             given = {text: known.TRUTH, **given}
     outputs = _outputs(root, groups, given, keys)
     if groups:
@@ -134,7 +136,9 @@ def statement(
         asked = found.group_by(*groups, keys=values).agg(**outputs)
     else:
         asked = found.agg(**outputs)
-    return Statement(asked, _view(root, found, groups, outputs, scope))
+    view = _view(root, found, groups, outputs, scope)
+    refuse_unread(written, place)
+    return Statement(asked, view)
 
 
 def _named(what: str, given: Any, example: str, *words: str) -> None:
@@ -151,7 +155,7 @@ def _named(what: str, given: Any, example: str, *words: str) -> None:
 
 def _no_distinct(root: sql.Select, data: "Dataset") -> None:
     if root.args.get("distinct"):
-        listed = ", ".join(words(each) for each in root.expressions)
+        listed = ", ".join(spelt(each) for each in root.expressions)
         raise Unsupported(
             f"DISTINCT lists values, and counts nobody. Write SELECT {listed}, "
             f"COUNT(*) AS n FROM {data.name} GROUP BY {listed}, or COUNT(DISTINCT x)."
@@ -178,6 +182,7 @@ def _groups(root: sql.Select) -> dict[str, sql.Expression]:
     only(clause, "expressions")
     found: dict[str, sql.Expression] = {}
     for i, each in enumerate(clause.expressions):
+        read_whole(each)
         name, node = _grouping(root, each, i)
         if name in found:
             raise Unsupported(f"two grouping columns are called {name!r}; use AS.")
@@ -214,7 +219,7 @@ def _called(node: sql.Expression) -> str:
 
     What is in double quotes is the name of a column, and stays as it is.
     """
-    parts = re.findall(r'"[^"]*"|[^"]+', words(node))
+    parts = re.findall(r'"[^"]*"|[^"]+', spelt(node))
     return "".join(p if p.startswith('"') else p.lower() for p in parts)
 
 
@@ -225,10 +230,21 @@ def _outputs(
     keys: Keys,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    seen: set[str] = set()
     values = keys if isinstance(keys, Mapping) else {}
     for each in root.expressions:
         inner = each.this if isinstance(each, sql.Alias) else each
-        if any(inner == node or _same(name, inner) for name, node in groups.items()):
+        if isinstance(each, sql.Alias):
+            only(each, "this alias")
+        shown = _group_shown(each, inner, groups)
+        if shown in seen:
+            raise Unsupported(
+                f"{spelt(each)!r} shows the grouping column {shown!r} a second time"
+                f"{place(each)}. It has one column in the answer: leave one out."
+            )
+        if shown is not None:
+            seen.add(shown)
+            read_whole(each)
             continue
         name = each.alias or _called(inner)
         if name in found or name in groups:
@@ -239,6 +255,17 @@ def _outputs(
     if not found:
         raise Unsupported("SELECT needs an aggregate, such as COUNT(*) or AVG(x).")
     return found
+
+
+def _group_shown(
+    output: Any, inner: Any, groups: Mapping[str, sql.Expression]
+) -> str | None:
+    """Return which grouping column an output shows, None where it shows none."""
+    same = [name for name, node in groups.items() if inner == node]
+    if output.alias in same:
+        return str(output.alias)
+    named = [name for name in groups if _same(name, inner)]
+    return next(iter(same + named), None)
 
 
 def _keys(groups: Mapping[str, sql.Expression], keys: Keys, data: "Dataset") -> Any:
@@ -253,9 +280,9 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys, data: "Dataset") -> 
         return [tuple(key) for key in listed] if several else listed
     lists = []
     for name, node in groups.items():
-        values = given.get(name, given.get(words(node), public_keys(node)))
-        if values is None and data.table[name].type().is_boolean():
-            values = TRUTHS
+        values = given.get(name, given.get(spelt(node), public_keys(node)))
+        if values is None and data._table[name].type().is_boolean():
+            values = truth_keys(node)
         if values is None and name == data.unit:
             raise Unsupported(_per_person(data.name, name, place(node)))
         if values is None:
@@ -290,23 +317,39 @@ def _view(
     limit, offset = root.args.get("limit"), root.args.get("offset")
     if not any((having, order, limit, offset)):
         return None
+    for clause, parts in ((having, "this"), (order, "expressions")):
+        if clause is not None:
+            only(clause, parts)
     by = []
     for each in order.expressions if order is not None else []:
         only(each, "this desc nulls_first")
         text = _released(root, each.this, scope, groups)
-        by.append((text, bool(each.args.get("desc"))))
-    types = {name: str(data.table[name].type()) for name in groups}
+        first = bool(each.args.get("nulls_first"))
+        by.append((text, bool(each.args.get("desc")), first))
+    types = {name: str(data._table[name].type()) for name in groups}
     types |= {name: _type(each) for name, each in outputs.items()}
     view = View(
         None if having is None else _released(root, having.this, scope, groups),
         tuple(by),
-        None if limit is None else whole_constant(limit.expression, "LIMIT"),
-        0 if offset is None else whole_constant(offset.expression, "OFFSET"),
+        None if limit is None else _many(limit, "LIMIT"),
+        0 if offset is None else _many(offset, "OFFSET"),
         tuple(types.items()),
     )
     if (view.limit or 0) < 0 or view.offset < 0:
         raise Unsupported("LIMIT and OFFSET must not be negative.")
     return view
+
+
+def _many(clause: sql.Expression, what: str) -> int:
+    """Return how many rows LIMIT, OFFSET or FETCH FIRST n ROWS ONLY says."""
+    if not isinstance(clause, sql.Fetch):
+        only(clause, "expression")
+        return whole_constant(clause.expression, what)
+    only(clause, "direction count limit_options")
+    options = clause.args.get("limit_options")
+    if options is not None:
+        only(options, "rows")
+    return whole_constant(clause.args.get("count"), what)
 
 
 def _type(aggregate: Any) -> str:
@@ -318,6 +361,7 @@ def _released(
     root: sql.Select, node: Any, scope: set[str], groups: Mapping[str, Any]
 ) -> str:
     """Return an expression over the names of released columns."""
+    read_whole(node)
     if isinstance(node, sql.Literal) and not node.is_string:  # ORDER BY 1
         position = whole_constant(node, "the position in ORDER BY")
         if not 1 <= position <= len(root.expressions):
@@ -340,7 +384,7 @@ def _released(
     unknown = [e for e in found.find_all(sql.Column) if e.name not in shown]
     if hidden or unknown:
         raise Unsupported(
-            f"{words((hidden or unknown)[0])!r} is not among the outputs{place(node)}: "
+            f"{spelt((hidden or unknown)[0])!r} is not among the outputs{place(node)}: "
             "HAVING and ORDER BY look at released values. Add it to SELECT."
         )
     return words(apart(found, names.values()))

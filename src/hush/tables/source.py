@@ -8,6 +8,7 @@ Spark tables stay where they are.
 import itertools
 import os
 import re
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +20,23 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables import collation, embedded, files, memory, names
+from hush.tables import (
+    collation,
+    embedded,
+    equality,
+    files,
+    memory,
+    names,
+    native,
+    private,
+    session,
+)
 from hush.tables.engine import guarded
 from hush.tables.extra import package
+from hush.tables.origin import Origin
 from hush.tables.typed import listing
+
+equality.keep_apart()  # before the first expression of a data set
 
 _VIEWS = itertools.count()
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
@@ -36,11 +50,11 @@ _EXTRAS = {"polars": "polars", "pyspark": "spark", "postgres": "postgres"}
 @final
 @dataclass(frozen=True)
 class Source:
-    """An Ibis table, the name it has in SQL, and what tells its version apart."""
+    """An Ibis table, the name it has in SQL, and what it was made of."""
 
     table: ir.Table
     name: str
-    version: str
+    origin: Origin
 
 
 def source(
@@ -60,6 +74,7 @@ def source(
     found = _found(given, name, types)
     _no_shadow(found.table)
     collation.byte_by_byte(found.table)
+    found = replace(found, table=native.known(found.table))
     ours = [each for each in found.table.columns if each.startswith("_")]
     if not ours:
         return found
@@ -89,7 +104,8 @@ def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Sou
         raise InvalidArgument("types= is for CSV and JSON files; this has its own.")
     if isinstance(given, ir.Table):
         _fetchable(given.get_backend().name)
-        return Source(given, name or _named(given), "ibis")
+        private.refuse_inside(given)
+        return Source(given, name or _named(given), Origin("ibis"))
     called = name or "data"
     if isinstance(given, Mapping):
         return _columns(given, called)
@@ -105,7 +121,10 @@ def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Sou
     if made_by == "polars" and hasattr(given, "collect"):
         _fetchable("polars")
         connection = ibis.polars.connect()
-        return Source(connection.create_table(called, given), called, "memory")
+        table = connection.create_table(called, native.plain(given))
+        return Source(
+            table, called, Origin.beside("memory", _scanned(given), shut=True)
+        )
     if made_by in ("pandas", "polars", "pyarrow"):
         extra = "arrow" if made_by == "pyarrow" else made_by
         package("pyarrow", extra, f"a {type(given).__name__} of {made_by}")
@@ -114,6 +133,12 @@ def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Sou
         "source must be a path, a frame, a mapping of columns, a database address or "
         f"an Ibis table; got a {type(given).__name__}."
     )
+
+
+def _scanned(frame: Any) -> list[str]:
+    """Return the files that a lazy Polars frame names in its plan."""
+    listed = re.findall(r"SCAN \[([^\]]*)\]", frame.explain(optimized=False))
+    return [each for group in listed for each in group.split(", ")]
 
 
 def _fetchable(engine: str) -> None:
@@ -141,7 +166,11 @@ def _address(text: str, name: str | None, types: Mapping[str, str]) -> Source:
         )
     found = files.listed(text)
     called = name or _stem(text)
-    return Source(files.opened(found, called, types), called, files.version(found))
+    # First what the files are, then what is in them: what came between is noticed.
+    origin = Origin.of_files(found, files.separator(found))
+    opened = files.opened(found, called, types)
+    origin.unchanged()
+    return Source(opened, called, origin)
 
 
 def _stem(path: str) -> str:
@@ -153,12 +182,12 @@ def _columns(given: Mapping[Any, Any], name: str) -> Source:
     """Copy plain columns into an embedded DuckDB."""
     failed = InvalidArgument("the columns hold values that no engine has.")
     made = guarded(lambda: memory.table(given, name), lambda: failed)
-    return Source(made, name, "memory")
+    return Source(made, name, Origin("memory", own=True, shut=True))
 
 
 def _memory(frame: Any, name: str) -> Source:
     """Show a frame to an embedded DuckDB without copying it."""
-    connection = ibis.duckdb.connect()
+    connection = embedded.connected()
 
     def shown() -> ir.Table:
         table = frame
@@ -181,7 +210,15 @@ def _memory(frame: Any, name: str) -> Source:
         "values of several types, or two may have one name. Give each its own"
         f"{_untyped(frame)}."
     )
-    return Source(guarded(shown, lambda: failed), name, "memory")
+    made = guarded(shown, lambda: failed)
+    read = getattr(frame, "files", ()) if isinstance(frame, _dataset()) else ()
+    return Source(made, name, Origin.beside("memory", read, shut=True))
+
+
+def _dataset() -> Any:
+    import pyarrow.dataset
+
+    return pyarrow.dataset.FileSystemDataset
 
 
 def _untyped(frame: Any) -> str:
@@ -214,7 +251,8 @@ def _spark(frame: Any, name: str) -> Source:
     view = f"hush_{next(_VIEWS)}_{name}"
     frame.createOrReplaceTempView(view)
     connection = ibis.pyspark.connect(frame.sparkSession)
-    return Source(connection.table(view), name, "spark")
+    origin = Origin.beside("spark", frame.inputFiles())
+    return Source(connection.table(view), name, origin)
 
 
 def _duckdb(address: str, name: str | None) -> Source:
@@ -231,7 +269,7 @@ def _duckdb(address: str, name: str | None) -> Source:
     def opened() -> ir.Table:
         # Attached, not connected to: connections to one file share their settings, so
         # that a second could not be shut off.
-        connection = ibis.duckdb.connect()
+        connection = embedded.connected()
         connection.raw_sql(f"ATTACH {files.quoted(str(real))} AS file (READ_ONLY)")
         files.lock(connection)
         return embedded.table(connection, table, ("file", schema or "main"))
@@ -239,7 +277,8 @@ def _duckdb(address: str, name: str | None) -> Source:
     failed = InvalidArgument(
         f"source {address!r} cannot be read, or has no such table."
     )
-    return Source(guarded(opened, lambda: failed), name or table, files.version([real]))
+    origin = Origin.of_files([real])
+    return Source(guarded(opened, lambda: failed), name or table, origin)
 
 
 def _postgres(address: str, name: str | None) -> Source:
@@ -259,9 +298,9 @@ def _postgres(address: str, name: str | None) -> Source:
         server = parts._replace(scheme="postgres", path=database)
         connection = ibis.connect(urlunsplit(server))
         try:
-            connection.raw_sql(_READ_ONLY).close()
-            connection.con.commit()
-            return connection.table(table, database=schema)
+            _only_read(connection)
+            with session.alone(connection):
+                return connection.table(table, database=schema)
         except Exception:
             connection.disconnect()
             raise
@@ -270,4 +309,20 @@ def _postgres(address: str, name: str | None) -> Source:
         f"the database cannot be reached, or has no table {last!r}. "
         "Try the same address with psql."
     )
-    return Source(guarded(opened, lambda: failed), name or table, "postgres")
+    found = guarded(opened, lambda: failed)
+    connection = found.get_backend()
+
+    def again() -> None:
+        with session.alone(connection):
+            connection.reconnect()
+        _only_read(connection)
+
+    return Source(found, name or table, Origin("postgres", own=True, again=again))
+
+
+def _only_read(connection: Any) -> None:
+    """Make a new session one that reads only, and ends with whoever uses it."""
+    weakref.finalize(connection, connection.con.close)
+    with session.alone(connection):
+        connection.raw_sql(_READ_ONLY).close()
+        connection.con.commit()

@@ -8,7 +8,7 @@ from sqlglot import expressions as sql
 from hush.errors import Unsupported
 from hush.tables import instead, known
 from hush.tables.node import constant
-from hush.tables.sql_text import only, place, words
+from hush.tables.sql_text import only, place, spelt, words
 
 Bounds = tuple[float, float] | str
 
@@ -39,12 +39,20 @@ def is_aggregate(node: Any) -> bool:
     return isinstance(node, kinds) or type(node) in {*_OF_ONE, *_OF_TWO}
 
 
+_CHOICES = (sql.Column, sql.Coalesce, sql.Nullif, sql.Case)
+
+
 def bare(outputs: Sequence[sql.Expression]) -> list[str]:
-    """Return the columns that stand alone in an aggregate of numbers."""
+    """Return what stands in aggregates of numbers and may be a truth value by itself.
+
+    That are columns, and what takes its values from one of several expressions.
+    """
     kinds: tuple[Any, ...] = (*_OF_ONE, *_OF_TWO, *_QUANTILES)
-    inside = [node.this for each in outputs for node in each.find_all(*kinds)]
-    alone = [each for each in inside if isinstance(each, sql.Column)]
-    return list(dict.fromkeys(words(each) for each in alone))
+    found = [node for each in outputs for node in each.find_all(*kinds)]
+    inside = [node.this for node in found]
+    inside += [node.expression for node in found if type(node) in _OF_TWO]
+    alone = [each for each in inside if isinstance(each.unnest(), _CHOICES)]
+    return list(dict.fromkeys(spelt(each) for each in alone))
 
 
 def aggregated(
@@ -97,7 +105,7 @@ def aggregated(
     mixed = any(is_aggregate(each) for each in node.walk())
     way = instead.output(node, NAMES, mixed=mixed)
     raise Unsupported(
-        f"{words(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
+        f"{spelt(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
         f"of GROUP BY, and {NAMES}.{way}"
     )
 
@@ -107,6 +115,7 @@ def filtered(node: Any) -> tuple[Any, Any]:
     if not isinstance(node, sql.Filter):
         return node, None
     only(node, "this expression")
+    only(node.expression, "this")
     return node.this, node.expression.this
 
 
@@ -115,27 +124,31 @@ def _made(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:
 
     make = getattr(hush.tables, name, None)
     if make is None:
-        raise Unsupported(f"{words(node)!r} is not there yet{place(node)}.")
+        raise Unsupported(f"{spelt(node)!r} is not there yet{place(node)}.")
     return make(*given, **more)
 
 
 def _within(node: sql.WithinGroup) -> sql.Expression:
     """Return PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) as QUANTILE(x, q)."""
+    only(node.expression, "expressions")
     ordered = node.expression.expressions
     inner = node.this
     if len(ordered) != 1 or ordered[0].args.get("desc"):
         raise Unsupported(f"WITHIN GROUP takes ORDER BY one column{place(node)}.")
+    only(ordered[0], "this")
+    only(inner, "this")
     if isinstance(inner, sql.Mode):
         return sql.Mode(this=ordered[0].this)
     if isinstance(inner, _QUANTILES):
         return sql.Quantile(this=ordered[0].this, quantile=inner.this)
-    raise Unsupported(f"{words(inner)!r} takes no WITHIN GROUP{place(node)}.")
+    raise Unsupported(f"{spelt(inner)!r} takes no WITHIN GROUP{place(node)}.")
 
 
 def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
     only(node, "this big_int")
     inner = node.this
     if isinstance(inner, sql.Star):
+        only(inner, "")
         if condition is None:
             return _made("count", node)
         return _made("sum", node, when(condition, "1", "0"), bounds=(0, 1))
@@ -144,6 +157,7 @@ def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
             raise Unsupported(
                 f"COUNT(DISTINCT x) takes one x and no FILTER{place(node)}."
             )
+        only(inner, "expressions")
         return _made("count_distinct", node, words(inner.expressions[0]))
     # A value that is there counts one: the same sensitivity as counting rows.
     known = sql.Not(this=sql.Is(this=inner, expression=sql.Null()))
@@ -172,18 +186,19 @@ def bounded(
     if isinstance(node, sql.Distinct):
         raise Unsupported(
             f"DISTINCT stands in COUNT(DISTINCT x) only{place(whole)}, not in "
-            f"{words(whole)!r}; MIN and MAX do not need it."
+            f"{spelt(whole)!r}; MIN and MAX do not need it."
         )
     if isinstance(node, sql.Literal) and node.is_string:
         raise Unsupported(
-            f"{words(node)} is a text{place(whole)}: single quotes are for texts, and "
-            f"a column is in double ones: {words(sql.column(node.this, quoted=True))}."
+            f"{spelt(node)} is a text{place(whole)}: single quotes are for texts, and "
+            f"a column is in double ones: {spelt(sql.column(node.this, quoted=True))}."
         )
     if isinstance(node, sql.Anonymous) and str(node.this).upper() == "CLAMP":
         if len(node.expressions) != 3:
             raise Unsupported(
                 f"CLAMP takes an expression and two numbers{place(node)}."
             )
+        only(node, "this expressions")
         node, *ends = node.expressions
         low, high = (constant(each, "a bound of CLAMP") for each in ends)
         limits: Bounds = (low, high)
@@ -198,12 +213,12 @@ def bounded(
 def called(node: sql.Expression, given: Mapping[str, Any]) -> str:
     """Return what an expression is called in what was given: a column by its name."""
     named = isinstance(node, sql.Column) and node.name in given
-    return node.name if named else words(node)
+    return node.name if named else spelt(node)
 
 
 def _unbounded(node: sql.Expression, whole: sql.Expression) -> str:
     """Say how to give an expression public bounds, and what is steadier than an end."""
-    text = words(node)
+    text = spelt(node)
     clamped = f"CLAMP({text}, 0, 100)"
     inside = whole.transform(
         lambda each: sql.Column(this=clamped) if each == node else each
@@ -216,7 +231,7 @@ def _unbounded(node: sql.Expression, whole: sql.Expression) -> str:
             f"{clamped}, {at}) is steadier."
         )
     return (
-        f"{text!r} needs public bounds{place(node)}: write {words(inside)}, or give "
+        f"{text!r} needs public bounds{place(node)}: write {spelt(inside)}, or give "
         f"them: bounds={{{text!r}: (0, 100)}} in Python, bounds = [0, 100] under "
         f"[columns.{text}] in hush.toml.{more}"
     )

@@ -1,6 +1,7 @@
 """Groups whose public values the text itself tells: bins, months, branches of CASE.
 
-Of a truth value they are false and true.
+Of a truth value they are false and true. Whatever may have no value for a row has NULL
+among its groups, so that no row is left out which nobody has asked to leave out.
 """
 
 from typing import Any
@@ -18,10 +19,35 @@ _PARTS: dict[type[sql.Expression], int] = {
 }
 _EXTRACTED = {"MONTH": 12, "QUARTER": 4, "DAY": 31, "ISODOW": 7}
 TRUTHS = (False, True)
+NEVER_NULL = (sql.Is, sql.Boolean)
+
+
+def truth_keys(node: sql.Expression) -> tuple[bool | None, ...]:
+    """Return the values of a truth value: NULL too, but of IS NULL and its like."""
+    inner = node
+    while isinstance(inner, (sql.Paren, sql.Not)):
+        inner = inner.this
+    return TRUTHS if isinstance(inner, NEVER_NULL) else (*TRUTHS, None)
 
 
 def public_keys(node: sql.Expression) -> list[Any] | None:
-    """Return every value an expression can have, or None where only data tells."""
+    """Return every value an expression can have, or None where only data tells.
+
+    NULL is one of them wherever a row may have no value.
+    """
+    found = _numbers(node)
+    if found is not None:
+        return [*found, None]
+    branches = _branches(node)
+    texts = [each for each in branches if not isinstance(each, sql.Null)]
+    if not texts or not all(each.is_string for each in texts):
+        return None
+    keys: list[Any] = list(dict.fromkeys(each.this for each in texts))
+    return keys if len(texts) == len(branches) else [*keys, None]
+
+
+def _numbers(node: sql.Expression) -> list[Any] | None:
+    """Return the numbers of parts of dates and of bins."""
     if type(node) in _PARTS:
         return list(range(1, _PARTS[type(node)] + 1))
     if isinstance(node, sql.Extract) and node.name.upper() in _EXTRACTED:
@@ -40,14 +66,11 @@ def public_keys(node: sql.Expression) -> list[Any] | None:
                 whole_constant(count_, "the number of bins"),
             )
         )
-    branches = _branches(node)
-    if all(isinstance(each, sql.Literal) and each.is_string for each in branches):
-        return list(dict.fromkeys(each.this for each in branches)) or None
     return None
 
 
-def _branches(node: sql.Expression) -> list[Any]:
-    """Return what CASE or IF may yield; nothing where a branch is left out."""
+def _branches(node: sql.Expression) -> list[sql.Expression]:
+    """Return what CASE or IF may yield; a branch that is left out yields NULL."""
     if isinstance(node, sql.If):
         found = [node.args.get("true"), node.args.get("false")]
     elif isinstance(node, sql.Case):
@@ -55,4 +78,4 @@ def _branches(node: sql.Expression) -> list[Any]:
         found.append(node.args.get("default"))
     else:
         found = []
-    return [] if None in found else found
+    return [sql.Null() if each is None else each for each in found]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
+from hush.tables.sql_read import read, read_whole
 from hush.tables.sql_text import apart, only, place, plain, words
 from hush.tables.typed import unknown
 
@@ -34,12 +35,14 @@ def rows(
     named = statement.args.get("from_")
     if named is None:
         raise Unsupported(f"write FROM {data.name}.")
+    only(named, "this")
     found, scope = _origin(named.this, data, tables, bounds)
     for each in statement.args.get("joins") or []:
         found, alias = _join(found, each, data.name, tables)
         scope.add(alias)
     where = statement.args.get("where")
     if where is not None:
+        only(where, "this")
         condition = apart(plain(where.this, scope), found.columns)
         found = found.where(words(condition))
     return found, scope
@@ -58,7 +61,7 @@ def with_names(
         return known
     only(clause, "expressions")
     for each in clause.expressions:
-        only(each, "this alias")
+        _named(each)
         if each.alias in known or each.alias == data.name:
             raise Unsupported(f"the name {each.alias!r} is taken{place(each)}.")
         known[each.alias] = _subquery(each.this, data, known, bounds)
@@ -71,11 +74,11 @@ def _origin(
     from hush.tables.dataset import Dataset
 
     if isinstance(node, sql.Subquery):
-        only(node, "this alias")
+        _named(node)
         return _subquery(node.this, data, tables, bounds), {node.alias}
     if not isinstance(node, sql.Table):
         raise Unsupported(f"FROM must name the table {data.name!r}{place(node)}.")
-    only(node, "this alias")
+    _named(node)
     if not isinstance(node.this, sql.Identifier):
         raise Unsupported(f"FROM takes tables, not functions{place(node)}.")
     scope = {node.alias or node.name}
@@ -97,7 +100,7 @@ def _join(
     table = node.this
     if not isinstance(table, sql.Table) or not isinstance(table.this, sql.Identifier):
         raise Unsupported(f"JOIN takes the name of a table{place(node)}.")
-    only(table, "this alias")
+    _named(table)
     side, kind = node.args.get("side") or "", node.args.get("kind") or ""
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
         raise Unsupported(
@@ -134,6 +137,7 @@ def _common(node: sql.Join, alias: str) -> list[str]:
     """Return the columns of USING, or of ON a.x = b.x AND ..."""
     using = node.args.get("using")
     if using:
+        read(*using)
         return [each.name for each in using]
     condition = node.args.get("on")
     parts = list(condition.flatten()) if isinstance(condition, sql.And) else [condition]
@@ -150,7 +154,14 @@ def _common(node: sql.Join, alias: str) -> list[str]:
                 f"JOIN needs USING (column), or ON a.x = b.x AND ... over columns of "
                 f"the same name{place(node)}."
             )
+        read(each)
+        for side in sides:
+            only(side, "this table")
+        if sides[0].name in names:
+            raise Unsupported(f"JOIN names {sides[0].name!r} twice{place(node)}.")
         names.append(sides[0].name)
+    if isinstance(condition, sql.And):
+        read(condition, *condition.find_all(sql.And))
     return names
 
 
@@ -168,6 +179,7 @@ def _subquery(
             f"{data.unit or 'the unit'}{place(node)}. COUNT(DISTINCT x) counts what "
             "differs."
         )
+    read(node)
     found, scope = rows(node, data, tables, bounds)
     if node.args.get("group") is None:
         return _projected(node, found, scope)
@@ -181,6 +193,7 @@ def _people(
     clause = node.args["group"]
     only(clause, "expressions")
     groups = [plain(each, scope) for each in clause.expressions]
+    read_whole(*groups)
     names = [each.name for each in groups if isinstance(each, sql.Column)]
     if len(names) < len(groups) or data.unit is None or data.unit not in names:
         raise Unsupported(
@@ -190,7 +203,7 @@ def _people(
     measures: dict[str, str] = {}
     kept: dict[str, str] = {}
     for each in node.expressions:
-        inner = plain(each.this if isinstance(each, sql.Alias) else each, scope)
+        inner = plain(_unnamed(each), scope)
         name = each.alias or (inner.name if isinstance(inner, sql.Column) else "")
         if not name:
             raise Unsupported(f"name the column by AS{place(each)}.")
@@ -199,8 +212,11 @@ def _people(
                 raise Unsupported(
                     f"{data.unit!r} is the unit and keeps its name{place(each)}."
                 )
+            read_whole(inner)
+            _once(name, inner.name, kept, each)
             kept[name] = inner.name
         else:
+            _once(name, "", kept, each)
             measures[name] = words(inner)
             kept[name] = name
     by = [name for name in names if name != data.unit]
@@ -213,24 +229,54 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
     for i, each in enumerate(node.expressions):
         if isinstance(each, sql.Star):
             only(each, "")
-            kept |= {name: name for name in data.table.columns}
+            for name in data._table.columns:
+                _once(name, name, kept, each)
+                kept[name] = name
             continue
-        inner = plain(each.this if isinstance(each, sql.Alias) else each, scope)
+        inner = plain(_unnamed(each), scope)
         name = each.alias_or_name
         if not name:
             raise Unsupported(f"name the column by AS{place(each)}.")
         if name == data.unit and not _is_column(inner, name):
             raise Unsupported(f"{name!r} is the unit and stays as it is{place(each)}.")
         if isinstance(inner, sql.Column):
+            read_whole(inner)
+            _once(name, inner.name, kept, each)
             kept[name] = inner.name
         else:
+            _once(name, "", kept, each)
             derived[f"derived{i}"] = words(apart(inner, data.columns))
             kept[name] = f"derived{i}"
     whole = data.select(**derived) if derived else data
     for name in kept.values():
-        if name not in whole.table.columns:
-            raise Unsupported(unknown(name, data.table.columns))
+        if name not in whole._table.columns:
+            raise Unsupported(unknown(name, data._table.columns))
     return whole.keep(kept)
+
+
+def _named(node: Any) -> None:
+    """Take a table, a subquery or a name of WITH, with a plain alias or none."""
+    only(node, "this alias")
+    alias = node.args.get("alias")
+    if isinstance(alias, sql.TableAlias):
+        only(alias, "this")
+
+
+def _unnamed(node: sql.Expression) -> sql.Expression:
+    """Return what stands in SELECT, without its AS."""
+    if not isinstance(node, sql.Alias):
+        return node
+    only(node, "this alias")
+    inner: sql.Expression = node.this
+    return inner
+
+
+def _once(name: str, held: str, taken: Mapping[str, str], node: Any) -> None:
+    """Refuse a second column of one name, which would take the place of the first."""
+    if taken.get(name, held) != held:
+        raise Unsupported(
+            f"two columns are called {name!r}{place(node)}; name them by AS."
+        )
 
 
 def _is_table(node: sql.Table, name: str) -> bool:

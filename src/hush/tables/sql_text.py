@@ -10,12 +10,26 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables import instead
+from hush.tables.sql_read import (
+    kept_whole,
+    mixed,
+    read,
+    read_whole,
+    refuse_mixed,
+    tracked,
+)
 
 _KEYWORDS = {
     *("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "OFFSET"),
     *("JOIN", "LEFT", "USING", "ON", "AS", "AND", "OR", "NOT", "IN", "BETWEEN"),
     *("CASE", "WHEN", "THEN", "ELSE", "END", "WITH", "DESC"),
 }
+
+
+DROPPED = (
+    "a function or clause has more arguments than it takes, and nothing is dropped in "
+    "silence."
+)
 
 
 def parsed(text: str, columns: Iterable[str]) -> sql.Select:
@@ -27,11 +41,15 @@ def parsed(text: str, columns: Iterable[str]) -> sql.Select:
         refusal = _unread(detail) + missing_quotes(text, columns)
     else:
         if len(found) == 1 and isinstance(found[0], sql.Select):
-            return found[0]
-        refusal = (
-            "write one SELECT statement and nothing else, as in SELECT COUNT(*) AS n "
-            "FROM data."
-        )
+            if kept_whole(text, found, columns):
+                refuse_mixed(found[0])
+                return tracked(found[0])
+            refusal = DROPPED
+        else:
+            refusal = (
+                "write one SELECT statement and nothing else, as in SELECT COUNT(*) "
+                "AS n FROM data."
+            )
     raise Unsupported(refusal)
 
 
@@ -66,7 +84,19 @@ def missing_quotes(text: str, columns: Iterable[str]) -> str:
 
 
 def words(node: Any) -> str:
-    """Return a node as the text that stands for it, or refuse what has none.
+    """Return the text that a node is read from again, or refuse what has none.
+
+    Guarantee: what is read from the text is the node. Parentheses are put in where the
+    writer leaves out those that it takes; all of the node counts as read.
+    """
+    text = spelt(node)
+    whole = spelt(_in_parentheses(node))
+    read_whole(node)
+    return text if _meaning(text) == _meaning(whole) else whole
+
+
+def spelt(node: Any) -> str:
+    """Return a node as text for names and messages, or refuse what has none.
 
     Left to itself the writer would drop what it cannot say, such as a format of dates,
     and another question would be answered than the one that was asked.
@@ -83,6 +113,40 @@ def words(node: Any) -> str:
     )
 
 
+_OPERATORS = (sql.Binary, sql.Unary, sql.Between, sql.In, sql.Predicate)
+
+
+def _in_parentheses(node: sql.Expression) -> sql.Expression:
+    """Return a copy in which every operator inside of another is in parentheses."""
+    found = node.copy()
+    inner = [each for each in found.walk() if each is not found and _open(each)]
+    for each in reversed(inner):  # the innermost first
+        each.replace(sql.Paren(this=each.copy()))
+    return found
+
+
+def _open(node: Any) -> bool:
+    """Whether a node is an operator in another one, and no sign of a number."""
+    inside = isinstance(node, _OPERATORS) and isinstance(node.parent, _OPERATORS)
+    closed = any(isinstance(each, (sql.Paren, sql.Dot)) for each in (node, node.parent))
+    signed = isinstance(node, sql.Neg) and isinstance(node.this, sql.Literal)
+    return inside and not closed and not signed
+
+
+def _meaning(text: str) -> Any:
+    """Return what a text is read as, without parentheses; None if it cannot be read."""
+    try:
+        found = sqlglot.parse_one(text, dialect="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return None
+    if mixed(found) is not None:  # no such text is read again
+        return None
+    for each in reversed(list(found.walk())):  # the innermost first
+        if isinstance(each, sql.Paren) and each is not found:
+            each.replace(each.this)
+    return found.unnest()
+
+
 def place(node: Any) -> str:
     """Return where a node begins, as far as the parser knows."""
     if isinstance(node, sql.Expression):
@@ -94,13 +158,14 @@ def place(node: Any) -> str:
 
 
 def only(node: sql.Expression, allowed: str) -> None:
-    """Refuse a node with a part that its rule does not look at."""
+    """Refuse a node with a part that its rule does not look at; it counts as read."""
     extra = {name for name, value in node.args.items() if value} - set(allowed.split())
     if extra:
         names = ", ".join(sorted(each.strip("_").upper() for each in extra))
         raise Unsupported(
-            f"{names} is not supported here{place(node)}: {words(node)!r}."
+            f"{names} is not supported here{place(node)}: {spelt(node)!r}."
         )
+    read(node)
 
 
 def apart(node: sql.Expression, columns: Iterable[str]) -> sql.Expression:
@@ -112,7 +177,7 @@ def apart(node: sql.Expression, columns: Iterable[str]) -> sql.Expression:
 
     def told(part: sql.Expression) -> sql.Expression:
         named = isinstance(part, (sql.Column, sql.Identifier, sql.AggFunc))
-        return part if named or words(part) not in strange else sql.Paren(this=part)
+        return part if named or spelt(part) not in strange else sql.Paren(this=part)
 
     return node.transform(told) if strange else node
 
@@ -131,5 +196,6 @@ def plain(node: sql.Expression, scope: set[str]) -> sql.Expression:
                     f"there is no table {each.table!r} here{place(each)}; there is "
                     f"{known}."
                 )
+            read(each.args["table"])
             each.set("table", None)
     return found

@@ -21,6 +21,7 @@ from hush.tables.aggregate import Aggregate, Estimate, Released
 from hush.tables.bounding import UNIT
 from hush.tables.columns import Columns
 from hush.tables.expression import Kind
+from hush.tables.keys import single
 from hush.tables.part import Additive, Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.reading import Fetched, Reading, View
 
@@ -87,11 +88,25 @@ class Tally(Reading):
             raise Unsupported(
                 f"values must be of the kind of {self.text!r}, which is a {found.kind}."
             )
+        cells = [self._cell(table, each) for each in self.cells]
         pairs = (
             (found.value == each, ibis.literal(i, "int64"))
-            for i, each in enumerate(self.cells)
+            for i, each in enumerate(cells)
         )
         return ibis.cases(*pairs, else_=ibis.null("int64"))
+
+    def _cell(self, table: ir.Table, value: Any) -> Any:
+        """Return a public value as its column has it: 0.1 in single precision too."""
+        plain = self.text in table.columns and table[self.text].type().is_float32()
+        if not plain:
+            return value
+        held = single(value)
+        if held is None:
+            raise InvalidArgument(
+                f"the value {value!r} cannot be one of {self.text!r}, which is in "
+                "single precision: it would change."
+            )
+        return held
 
     def collect(
         self, rows: Columns, by: tuple[str, ...]

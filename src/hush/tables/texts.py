@@ -14,10 +14,26 @@ _NUMBER = r"^[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-9]{1
 _NOT_NUMBER = r"[^0-9eE.+-]"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _NOT_DATE = r"[^0-9-]"
+_BLANKS = "[ \t\n\r\v\f]+"
+
+
+def _stripped(text: Any) -> Any:
+    """Return a text without blanks at either end: a file may have them behind commas.
+
+    They are spaces, tabs and line ends. Ibis has a function for this, which on Spark
+    also strips the letters n, r, t and f.
+    """
+    if backend_of(text) == "duckdb":
+        return text.strip()
+    return text.re_replace(f"^{_BLANKS}|{_BLANKS}$", "")
 
 
 def number(text: Any) -> Typed:
-    """Return the number that a text spells, as '-12.5' or '3e8'; of others NULL."""
+    """Return the number that a text spells, as '-12.5' or '3e8'; of others NULL.
+
+    Blanks around it do not count.
+    """
+    text = _stripped(text)
     fine = text.re_search(_NUMBER) & ~text.re_search(_NOT_NUMBER)
     read = ibis.ifelse(fine, text, ibis.literal("0")).cast("float64")
     return Typed(
@@ -26,7 +42,11 @@ def number(text: Any) -> Typed:
 
 
 def date(text: Any) -> Typed:
-    """Return the date that a text spells as '2026-01-31'; of others NULL."""
+    """Return the date that a text spells as '2026-01-31'; of others NULL.
+
+    Blanks around it do not count.
+    """
+    text = _stripped(text)
     shaped = text.re_search(_DATE) & ~text.re_search(_NOT_DATE)
     safe = ibis.ifelse(shaped, text, ibis.literal("0000-00-00"))
     year = safe.substr(0, 4).cast("int64")
@@ -45,7 +65,11 @@ def date(text: Any) -> Typed:
 
 
 def truth(text: Any) -> Typed:
-    """Return the truth value that 'true' or 'false' spells; of other texts NULL."""
+    """Return the truth value that 'true' or 'false' spells; of other texts NULL.
+
+    Blanks around it do not count.
+    """
+    text = _stripped(text)
     value = ibis.cases(
         (text == "true", ibis.literal(value=True)),
         (text == "false", ibis.literal(value=False)),

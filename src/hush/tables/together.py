@@ -6,14 +6,14 @@ files meet on a third, which has the views of both.
 
 from typing import Any
 
-import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables import embedded
+from hush.tables import embedded, private
 from hush.tables.engine import guarded
 from hush.tables.files import lock
+from hush.tables.session import alone
 
 _VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal"
 _SHUT = "SELECT current_setting('lock_configuration')"
@@ -46,7 +46,9 @@ def together(left: ir.Table, right: ir.Table) -> tuple[ir.Table, ir.Table] | Non
 
 
 def _asked(table: ir.Table, text: str) -> Any:
-    return table.get_backend().con.execute(text).fetchone()[0]
+    backend = table.get_backend()
+    with alone(backend):  # to the end: an unfinished answer holds a connection up
+        return backend.con.execute(text).fetchall()[0][0]
 
 
 def _views(table: ir.Table) -> dict[str, str] | None:
@@ -54,13 +56,15 @@ def _views(table: ir.Table) -> dict[str, str] | None:
     backend = table.get_backend()
     if backend.name != "duckdb" or not _asked(table, _SHUT):
         return None
-    known = dict(backend.con.execute(_VIEWS).fetchall())
+    with alone(backend):
+        known = dict(backend.con.execute(_VIEWS).fetchall())
     used = {each.name for each in table.op().find(ops.PhysicalTable)}
     return {name: known[name] for name in used} if used <= known.keys() else None
 
 
 def _opened(paths: list[list[str]], views: dict[str, str]) -> Any:
-    connection = ibis.duckdb.connect()
+    connection = embedded.connected()
+    private.mark(connection)
     lock(connection, sorted({path for each in paths for path in each}))
     for text in views.values():
         connection.raw_sql(text)

@@ -49,6 +49,16 @@ class Typed:
     most: float = LARGE
 
 
+def closed(truth: Any) -> Any:
+    """Return a truth value that stays whole wherever it is put.
+
+    Ibis writes NOT, IS NULL, BETWEEN and IN without parentheses, inside of others too:
+    (NOT b) IS NULL would be read as NOT (b IS NULL). AND is always in parentheses, and
+    with TRUE it changes nothing, NULL included.
+    """
+    return truth & ibis.literal(value=True)
+
+
 def ranged(value: Any, least: float, most: float) -> Typed:
     """Return a number whose limits are known; they must stay inside doubles."""
     if not (least >= BOTTOM and most <= TOP):
@@ -127,7 +137,7 @@ def column(table: ir.Table, name: str) -> Typed:
     value = table[name]
     dtype = value.type()
     if dtype.is_boolean():
-        return Typed(Kind.TRUTH, value)
+        return Typed(Kind.TRUTH, closed(value))
     if dtype.is_integer():
         return ranged(value.cast("float64"), 1.0, 2.0**64)
     if dtype.is_floating():
@@ -181,6 +191,8 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
     plain: dict[str, Any] = {}
     for name in columns:
         value, dtype = table[name], table[name].type()
+        if dtype.is_boolean():
+            plain[name] = closed(value)
         if dtype.is_floating():
             plain[name] = only(~value.isnan(), one_zero(value.cast("float64")))
         if dtype.is_date() or _is_plain_timestamp(value):
@@ -188,6 +200,11 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
         endless = dtype.is_decimal() and not _is_double(dtype)
         if dtype.is_decimal() and not endless:
             plain[name] = _fetchable(value)
+        if dtype.is_unknown():
+            raise Unsupported(
+                f"column {name!r} has a type that hush does not know. Convert it to a "
+                "whole number or a text in a view."
+            )
         timed = dtype.is_interval() or dtype.is_time()
         if endless or timed or dtype.is_json() or dtype.is_nested():
             raise Unsupported(
@@ -195,6 +212,18 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
                 "written differently. Convert it to a whole number or a text in a view."
             )
     return table.mutate(**plain) if plain else table
+
+
+def named_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
+    """Return the table with columns that name groups: `told_apart`, and held.
+
+    A double is inside 10^±70, as in every expression: infinities are one group with
+    what lies beyond.
+    """
+    told = told_apart(table, columns)
+    floats = [name for name in columns if told[name].type().is_floating()]
+    held = {name: one_zero(tame(told[name], floating=False)) for name in floats}
+    return told.mutate(**held) if held else told
 
 
 def _is_plain_timestamp(value: Any) -> bool:

@@ -139,7 +139,9 @@ def test_a_promise_about_the_unit_is_still_taken():
     ledger = people()
     ledger.charge(COUNT >> NOISE, notes=WHO)
     assert ledger.release(COUNT >> NOISE, None, [1], notes=WHO).receipt.unit == "who"
-    ledger.charge(Pure(epsilon=0.1))  # of whatever unit the caller means
+    with pytest.raises(InvalidArgument, match="does not state its neighbors and unit"):
+        ledger.charge(Pure(epsilon=0.1))
+    ledger.charge(Pure(epsilon=0.1), notes={**WHO, "neighbors": "add-remove"})
 
 
 def linked():

@@ -145,7 +145,7 @@ def test_the_unit_is_never_replaced_hidden_or_brought_by_a_join():
     ):
         with pytest.raises((InvalidArgument, Unsupported)):
             attempt()
-    kept = fetch(data.keep({"who": "zip"}).table)
+    kept = fetch(data.keep({"who": "zip"})._table)
     assert sorted(kept["who"].tolist()) == ROWS["who"]
 
 

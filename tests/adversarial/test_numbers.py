@@ -132,7 +132,8 @@ def test_the_answers_type_does_not_tell_how_large_a_value_is():
         assert len(kinds) == 1
         kinds = {noise.run([v]).dtype for v in (1, 2**63, 2**64, 10**40)}
         assert len(kinds) == 1
-        assert {type(noise.run(v)) for v in (0.0, 1e300, -5e-324)} == {float}
+        kind = int if noise.step else float  # declared, whatever the value
+        assert {type(noise.run(v)) for v in (0, 0.0, 1e300, -5e-324)} == {kind}
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ def test_forged_text_makes_no_mechanism(text):
 
 
 def test_text_keeps_every_bit_of_a_mechanism():
-    for scale in (0.1, 1 / 3, 5e-324, 1e308, Fraction(1, 3), 2**70 + 1):
+    for scale in (0.1, 1 / 3, 1e-150 / 3, 1e308, Fraction(1, 3), 2**70 + 1):
         noise = m.Exponential(scale)
         back = Mechanism.from_json(noise.to_json())
         assert back == noise

@@ -139,18 +139,6 @@ def test_losses_through_which_rows_meet_or_speak_are_refused(name):
         sgd.train(MEETINGS[name], np.float32(1), x, std=1.0, steps=1)
 
 
-# -- a loop of one's own ---------------------------------------------------------------
-
-
-def test_a_step_takes_no_more_rows_than_its_plan_knows():
-    """Else the last row moves in where another one leaves: two rows, not one."""
-    x = np.ones(20, np.float32)
-    made, plan = sgd.plan(lambda p, x: p * x, np.float32(0), x, std=1.0, steps=1)
-    with pytest.raises(InvalidArgument, match="records=20") as refused:
-        sgd.step(made, plan, np.float32(0), np.ones(57, np.float32))
-    assert "57" not in str(refused.value)
-
-
 # -- noise -----------------------------------------------------------------------------
 
 

@@ -176,7 +176,7 @@ def test_raised_and_voided_amounts_are_followed():
     ledger.hold(Laplace(scale=2.0), Count(), key="held")
     ledger.void("held", reason="a test")
     ledger.raise_budget(hush.Budget(epsilon=3), dataset="d")
-    ledger.charge(Pure(1.0))
+    ledger.charge(Pure(1.0), notes={"unit": "person", "neighbors": "add-remove"})
     line = plots.budget(ledger, "dataset:d").lines[0]
     assert line.get_ydata()[-1] == pytest.approx(2)
 

@@ -125,7 +125,10 @@ def test_a_plan_says_what_it_supposes(shop):
 def test_an_interval_as_wide_as_its_bounds_is_remarked_upon(shop, command):
     text = "SELECT AVG(CLAMP(fare, 0, 60)) AS fare FROM trips"
     remark = "An interval as wide as its bounds says nothing"
-    assert remark in shop.run(command, text, "-e", 1e-4).stderr
+    # About one interval in 25 of a query misses so far that it is cut at one end, so
+    # that eight of them fail wrongly with a chance of 1e-11.
+    tries = (shop.run(command, text, "-e", 1e-4).stderr for _ in range(8))
+    assert any(remark in each for each in tries)
     assert remark not in shop.run(command, text, "-e", 0.9).stderr
 
 

@@ -19,6 +19,7 @@ from hush.privacy.curve import Curve
 from hush.privacy.gdp import GDP
 from hush.privacy.pair import Pair
 from hush.privacy.pure import Pure
+from hush.privacy.rounding import total_up
 from hush.privacy.zcdp import ZCDP
 
 _SMOOTH = 2  # steps of continuous noise that hide a lattice up to 1e-33 per coordinate
@@ -39,10 +40,10 @@ def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Cur
         return Pair.shift(law.DiscreteGaussian(std), by=math.ceil(norm))
     if std >= 2 * _SMOOTH:
         # A ratio of fractions: squares of huge numbers are beyond floats.
-        squared = Fraction(norm) ** 2 / (std**2 - _SMOOTH**2)
-        mu = math.sqrt(float(squared)) if squared < 2**1000 else math.inf
-        return GDP(mu=mu * (1 + 2.0**-50))
-    return ZCDP(rho=float(norm) ** 2 / (2 * float(std) ** 2) * (1 + 2.0**-50))
+        squared = total_up([Fraction(norm) ** 2 / (std**2 - _SMOOTH**2)])
+        return GDP(mu=math.sqrt(squared) * (1 + 2.0**-50))
+    rho = total_up([Fraction(norm) ** 2 / (2 * std**2)])
+    return ZCDP(rho=rho * (1 + 2.0**-50))
 
 
 @final

@@ -18,6 +18,7 @@ from hush.noise.given import finite, given
 from hush.privacy.bounded_range import BoundedRange
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.privacy.rounding import total_up
 
 
 def scores(value: Any) -> NDArray[Any]:
@@ -45,7 +46,7 @@ def bounded_range(span: Fraction | float) -> Curve:
 
     Reference: [DDR20] Lemma 3.2 for the pair.
     """
-    exact = float(span)
+    exact = total_up([Fraction(span)])
     if exact == 0:
         return Pure(epsilon=0.0)
     if exact < 1e-12 or exact > 400:  # there is nothing to gain, or to lose, there

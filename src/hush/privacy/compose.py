@@ -15,6 +15,7 @@ from hush.privacy.rounding import total_up
 from hush.privacy.zcdp import ZCDP
 
 Counts = dict[Curve, int]
+_MOST = 1 << 63  # runs: more than can ever be made, and few enough for floats
 
 
 def compose(*curves: Curve) -> Curve:
@@ -47,7 +48,7 @@ def repeat(curve: Curve, times: int) -> Curve:
         '4.7746'
     """
     curved("curve", curve)
-    times = checks.whole("times", times, at_least=0)
+    times = checks.whole("times", times, at_least=0, at_most=_MOST)
     return _compose([(curve, times)] if times else [])
 
 

@@ -162,7 +162,9 @@ class Curve(called.Spelled, called.Helpful, ABC):
     def _renyi(self, order: float) -> float:
         if math.isinf(order):
             return float(self.epsilon_at(0.0))
-        found = max(duality.renyi(pair, order) for pair in self._pairs("above"))
+        each = [duality.renyi(pair, order) for pair in self._pairs("above")]
+        # Moments beyond the floats bound nothing.
+        found = math.inf if any(map(math.isnan, each)) else max(each)
         # One rounding of the moment weighs 1/(α-1) in the divergence.
         found = float(up(found, 1e3)) + 1e-15 / max(order - 1, 1e-3)
         return min(found, float(up(order * self.rho)), self._renyi(math.inf))
@@ -170,8 +172,9 @@ class Curve(called.Spelled, called.Helpful, ABC):
     def _renyi_lower(self, order: float) -> float:
         if math.isinf(order):
             return float(self.epsilon_at_lower(0.0))
-        found = (duality.renyi(pair, order) for pair in self._pairs("below"))
-        return max(0.0, float(down(max(found), 1e4)) - 1e-15 / max(order - 1, 1e-3))
+        each = [duality.renyi(pair, order) for pair in self._pairs("below")]
+        found = max((value for value in each if not math.isnan(value)), default=0.0)
+        return max(0.0, float(down(found, 1e4)) - 1e-15 / max(order - 1, 1e-3))
 
     def kl(self) -> float:
         """Return a bound on the Kullback-Leibler divergence, in nats."""

@@ -90,9 +90,10 @@ def maximize(function: Callable[[float], float], low: float, high: float) -> flo
 
 def renyi(pair: Atoms, order: float) -> float:
     """Return the Rényi divergence of a finite pair, order >= 1, to 1e-13 relative."""
-    if order == 1.0:
-        return max(pair.kl(), 0.0)
-    return max(pair.log_moment(order), 0.0) / (order - 1)
+    # Losses whose powers are beyond the floats give NaN: they bound nothing.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = pair.kl() if order == 1.0 else pair.log_moment(order) / (order - 1)
+    return found if math.isnan(found) else max(found, 0.0)
 
 
 def divergence(

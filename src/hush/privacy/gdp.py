@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hush.privacy.curve import Components
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_TINY = 1e-323  # the grain of the smallest floats
 
 
 def _mills(x: Floats) -> Floats:
@@ -82,16 +83,29 @@ class GDP(Curve):
             value = np.full(np.shape(epsilon), 0.0 if self.mu == 0 else 1.0)
             return value, value
         finite = np.where(np.isinf(epsilon), 1.0, epsilon)
-        a = finite / self.mu - self.mu / 2
-        exact = np.exp(log_delta(self.mu, np.asarray(finite)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            lower, upper = self._bracket(finite)
+        # δ of ε >= 0 is the total variation at most: 2Φ(μ/2) - 1 < 0.39895·μ.
+        most = np.where(finite >= 0, min(1.0, 0.39895 * self.mu + _TINY), 1.0)
+        lower = np.where(np.isnan(lower), 0.0, np.maximum(lower, 0.0))
+        upper = np.where(np.isnan(upper), most, np.minimum(upper, 1.0))
+        zero = np.isinf(epsilon)
+        return np.where(zero, 0.0, lower), np.where(zero, 0.0, upper)
+
+    def _bracket(self, epsilon: Floats) -> Bracket:
+        """Bracket δ at finite ε; NaN where numbers leave the range of floats."""
+        a = epsilon / self.mu - self.mu / 2
+        exact = np.exp(log_delta(self.mu, np.asarray(epsilon)))
         # Rounding: that of a²/2 in the exponent, where a itself is rounded, and that of
         # the bracket, which loses up to 100 units before the series takes over.
-        size = (np.abs(finite) / self.mu + self.mu) * np.abs(a)
+        spread = np.abs(epsilon) / self.mu + self.mu
+        size = spread * np.abs(a)
         slack = (300 + 2 * size + 300 / min(self.mu, 1.0) * (self.mu >= 0.5)) * 2.0**-52
-        tiny = 1e-323  # the grain of the smallest floats
-        lower, upper = exact * (1 - slack) - tiny, exact * (1 + slack) + tiny
-        zero = np.isinf(epsilon)
-        return np.where(zero, 0.0, np.maximum(lower, 0.0)), np.where(zero, 0.0, upper)
+        lower, upper = exact * (1 - slack) - _TINY, exact * (1 + slack) + _TINY
+        # δ <= Φ(-a) <= exp(-a²/2)/2, and a is rounded by at most spread·2^-51: from 46
+        # on, with 11 good bits, less than the smallest float. Infinite: far beyond it.
+        gone = (a > 46) & (a > spread * 2.0**-40) | (a == math.inf)
+        return np.where(gone, 0.0, lower), np.where(gone, _TINY, upper)
 
     def _epsilon(self, delta: float) -> float:
         return _solve(self, delta, side=1)

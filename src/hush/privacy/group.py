@@ -13,6 +13,8 @@ from hush.privacy.pure import Pure
 from hush.privacy.rounding import total_up, up
 from hush.privacy.zcdp import ZCDP
 
+_MOST = 1 << 63  # people: more than there are, and few enough for floats
+
 
 def group(curve: Curve, size: int) -> Curve:
     """Return the protection of any `size` people at once.
@@ -28,7 +30,7 @@ def group(curve: Curve, size: int) -> Curve:
     Reference: [DR14] Theorem 2.2; [DRS22] Theorem 2.14 (N13.T3); [BS16] Prop. 1.9.
     """
     curved("curve", curve)
-    size = checks.whole("size", size, at_least=0)
+    size = checks.whole("size", size, at_least=0, at_most=_MOST)
     if size == 0:
         return Pure(epsilon=0.0)
     if size == 1:

@@ -199,7 +199,9 @@ class Loss(Curve):
     @cached_property
     def mu(self) -> float:
         """Root of the sum of the parts' μ² (N13.T4)."""
-        return math.sqrt(_sum(times * curve.mu**2 for curve, times in self.parts))
+        return math.sqrt(
+            _sum(times * (curve.mu * curve.mu) for curve, times in self.parts)
+        )
 
 
 def _sum(values: object) -> float:

@@ -220,8 +220,9 @@ class Pair(Curve):
         t = abs(self.p.location - self.q.location) / self.p.scale
         if order == 1.0:
             return float(t + math.expm1(-t))
-        first = math.log(order / (2 * order - 1)) + (order - 1) * t
-        second = math.log((order - 1) / (2 * order - 1)) - order * t
+        whole = 2 - 1 / order  # (2α-1)/α: 2α may be beyond the floats
+        first = -math.log(whole) + (order - 1) * t
+        second = math.log((1 - 1 / order) / whole) - order * t
         return float(np.logaddexp(first, second)) / (order - 1)
 
     def components(self) -> "tuple[Components, Components]":

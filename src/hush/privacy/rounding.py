@@ -39,7 +39,10 @@ def down(value: ArrayLike, ulps: float = 4) -> Any:
 def total_up(values: list[Fraction]) -> float:
     """Return the smallest float that is not below the exact sum."""
     total = sum(values, Fraction())
-    found = float(total)
+    try:
+        found = float(total)
+    except OverflowError:  # beyond the largest float
+        return math.inf
     return found if Fraction(found) >= total else math.nextafter(found, math.inf)
 
 

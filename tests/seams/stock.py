@@ -95,7 +95,9 @@ def place(name, folder, request):
         import ibis
 
         url = engine.address.replace("postgresql://", "postgres://")
-        return ibis.connect(url).table(table)
+        connection = ibis.connect(url)
+        request.addfinalizer(connection.con.close)
+        return connection.table(table)
     if name == "spark":
         engine = request.getfixturevalue("spark_engine")
         return engine.session.createDataFrame(list(rows()), "u long, k string, x long")

@@ -1,12 +1,16 @@
 """A connection that is lost costs nothing, and a draw that it interrupts is resumed."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import ibis
 import psycopg
 import pytest
 
 import hush
 from hush.errors import DrawFailed, DrawInterrupted, InvalidArgument
-from hush.tables import engine
+from hush.tables import engine, origin
 from hush.tables.session import operational
 
 ROWS = {"u": list(range(60)), "k": ["ab"[i % 2] for i in range(60)]}
@@ -49,6 +53,39 @@ def test_a_session_that_was_ended_is_begun_again(postgres_engine, address):
         data._table.get_backend().raw_sql("CREATE TABLE written (x int)")
     kinds = [each.kind for each in data.ledger.history()]
     assert kinds.count("reserve") == kinds.count("seal") == 2
+
+
+@pytest.mark.xdist_group("postgres")
+def test_one_thread_connects_again_for_all(postgres_engine, address, monkeypatch):
+    data = opened(address)
+    backend, made = data._table.get_backend(), []
+    connect, ping = backend.reconnect, origin._ping
+
+    def counted():
+        made.append(threading.get_ident())
+        connect()
+
+    def slow(backend):
+        try:
+            ping(backend)
+        except psycopg.Error:
+            time.sleep(0.2)  # time enough for another thread to find the same
+            raise
+
+    monkeypatch.setattr(backend, "reconnect", counted)
+    monkeypatch.setattr(origin, "_ping", slow)
+    terminate(postgres_engine, process(data))
+    together = threading.Barrier(4)
+
+    def ask(i):
+        together.wait()
+        data.agg(n=hush.count()).release(epsilon=1, key=str(i))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ask, range(4)))
+    assert len(made) == 1
+    kinds = [each.kind for each in data.ledger.history()]
+    assert kinds.count("reserve") == kinds.count("seal") == 4
 
 
 @pytest.mark.xdist_group("postgres")

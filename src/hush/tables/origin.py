@@ -139,19 +139,24 @@ def standing(origins: Sequence[Origin], table: ir.Table) -> None:
 
 
 def _reached(backend: Any, again: Callable[[], None] | None) -> None:
-    """Refuse a connection that is lost and cannot be made again."""
+    """Refuse a connection that is lost and cannot be made again.
+
+    One thread connects for all: a connection made meanwhile would take its place, and
+    others would meet it before it reads only.
+    """
     gone = InvalidArgument(
         f"the connection to {backend.name} is lost or busy; nothing was charged. "
         "Connect, and open the data again."
     )
-    try:
-        _ping(backend)
-        return
-    except Exception:  # whatever it is, nothing is to be had
-        if again is None:
-            raise gone from None
-    guarded(again, lambda: gone)
-    guarded(lambda: _ping(backend), lambda: gone)
+    with alone(backend):
+        try:
+            _ping(backend)
+            return
+        except Exception:  # whatever it is, nothing is to be had
+            if again is None:
+                raise gone from None
+        guarded(again, lambda: gone)
+        guarded(lambda: _ping(backend), lambda: gone)
 
 
 def _ping(backend: Any) -> None:

@@ -315,7 +315,7 @@ def _postgres(address: str, name: str | None) -> Source:
     def again() -> None:
         with session.alone(connection):
             connection.reconnect()
-        _only_read(connection)
+            _only_read(connection)
 
     return Source(found, name or table, Origin("postgres", own=True, again=again))
 

@@ -106,11 +106,24 @@ def test_more_runs_or_people_than_there_can_be_are_refused(many):
             call()
 
 
-@pytest.mark.parametrize("std", [5000.0, 2.0**45])
-@pytest.mark.parametrize("sensitivity", [1e-300, 1e-170, 1.0])
-def test_a_tiny_move_is_never_free(std, sensitivity):
-    try:
-        curve = m.DiscreteGaussian(std).curve(sensitivity)
-    except HushError:
-        return
-    assert curve.rho > 0
+@pytest.mark.parametrize(
+    "epsilon", [5e-324, 1e-300, 1e-170, 1e-17, 1e-10, 1e-4, 0.1, 1.0]
+)
+def test_the_parameters_of_a_pure_curve_keep_their_digits(epsilon):
+    import mpmath
+
+    with mpmath.workdps(700):
+        e = mpmath.mpf(epsilon)
+        mu = 2 * mpmath.sqrt(2) * mpmath.erfinv(mpmath.tanh(e / 2))
+        rho = e * mpmath.tanh(e / 2)
+        found = Pure(epsilon)
+        for claimed, truth in ((found.mu, mu), (found.rho, rho)):
+            assert truth <= claimed <= truth * (1 + 1e-12) + 2e-323
+
+
+@pytest.mark.parametrize("sensitivity", [5e-324, 1e-300, 1e-170, 1e-30])
+def test_a_tiny_move_is_never_free(sensitivity):
+    for noise in (m.Gaussian(1.0), m.Gaussian(5000.0), m.Laplace(3.0)):
+        curve = noise.curve(sensitivity)
+        assert curve.rho > 0
+        assert curve.mu > 0

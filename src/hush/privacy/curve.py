@@ -218,7 +218,8 @@ class Curve(called.Spelled, called.Helpful, ABC):
         # Every ε-DP pair is randomized response processed, whose D_α/α has its
         # supremum ε tanh(ε/2) at α = 1 (log cosh √s is concave in s).
         epsilon = float(self.epsilon_at(0.0))
-        return float(up(epsilon * math.tanh(epsilon / 2)))
+        least = math.ulp(0.0) if epsilon else 0.0  # a product may underflow
+        return max(least, float(up(epsilon * math.tanh(epsilon / 2))))
 
     @cached_property
     def mu(self) -> float:

@@ -140,6 +140,11 @@ def mu_of_pure(epsilon: float) -> float:
     """Return the smallest μ for which every ε-DP mechanism is μ-GDP, rounded up."""
     if math.isinf(epsilon):
         return math.inf
+    if 0 < epsilon <= 1:
+        # μ = 2 Φ⁻¹(e^ε/(1+e^ε)), and that probability is (1 + tanh(ε/2))/2: near one
+        # half erf⁻¹ keeps the digits that Φ⁻¹ would lose.
+        half = scipy.special.erfinv(math.tanh(epsilon / 2))
+        return float(up(2 * math.sqrt(2) * half, 64)) or 2 * math.ulp(0.0)
     # log of 1/(1+e^ε), so that a large ε does not round to a probability of one.
     corner = -np.logaddexp(0.0, epsilon)
     return float(up(-2 * scipy.special.ndtri_exp(corner), 64)) if epsilon > 0 else 0.0

@@ -29,6 +29,8 @@ Channels = dict[str, str]
 _RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-z_]*_[0-9a-z]{26}\b|spill-[0-9a-z_]{8}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?([+-]\d\d:?\d\d|Z)?")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+# Numbered as they come: sessions of PostgreSQL, pictures of scikit-learn.
+_COUNTED = re.compile(r"\b(pg_temp_|sk-container-id-)\d+")
 
 
 class Tape:
@@ -230,6 +232,7 @@ def _text(value: Any) -> str:
 def plain(text: str, constants: set[str]) -> str:
     """Return a text in which times, addresses and random words are masked."""
     text = _ADDRESS.sub("<address>", _TIME.sub("<time>", text))
+    text = _COUNTED.sub(r"\1n", text)
     return _RANDOM.sub(lambda m: m[0] if m[0] in constants else "<random>", text)
 
 

@@ -83,13 +83,22 @@ class Grid:
         inside = ibis.least(ibis.greatest(value, lower), upper)
         # Both bounds are multiples of the step with few bits, so the difference stays
         # in 0..top after rounding, and the scaling by a power of two is exact.
-        return ((inside - lower) * float(1 / self.step) + 0.5).floor().cast("int64")
+        apart = inside - lower
+        if self.step > 1:  # less than half a step is none: see `centered`
+            apart = ibis.ifelse(apart < float(self.step / 2), 0.0, apart)
+        return (apart * float(1 / self.step) + 0.5).floor().cast("int64")
 
     def centered(self, value: Any) -> Any:
-        """Return the engine's expression for a clamped value minus the middle."""
+        """Return the engine's expression for a clamped value minus the middle.
+
+        Next to the middle it is 0: PostgreSQL fails on a product that is smaller than
+        the smallest double, and products of these have less than 2^-20 of a step.
+        """
         lower, upper = self.ends
         inside = ibis.least(ibis.greatest(value, lower), upper)
-        return inside - float(self.middle * self.step)
+        apart = inside - float(self.middle * self.step)
+        tiny = float(self.half / (1 << 64))
+        return ibis.ifelse((apart < tiny) & (apart > -tiny), 0.0, apart)
 
 
 def only(condition: Any, value: Any) -> Any:

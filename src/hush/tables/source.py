@@ -314,8 +314,12 @@ def _postgres(address: str, name: str | None) -> Source:
 
     def again() -> None:
         with session.alone(connection):
-            connection.reconnect()
-            _only_read(connection)
+            try:
+                connection.reconnect()
+                _only_read(connection)
+            except Exception:
+                connection.con.close()  # what it was begun as, before it failed
+                raise
 
     return Source(found, name or table, Origin("postgres", own=True, again=again))
 

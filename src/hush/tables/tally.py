@@ -68,8 +68,11 @@ class Tally(Reading):
                 f"{len(edges)}."
             )
         if len(edges) > _MOST_EDGES:
-            raw = (value - edges[0]) * (self.size / (edges[-1] - edges[0]))
-            # Clamped before the cast, which would fail on rows far outside.
+            # Clamped first: engines fail on products and casts of rows far outside,
+            # and PostgreSQL on products that are smaller than the smallest double.
+            held = ibis.least(ibis.greatest(value, edges[0]), edges[-1]) - edges[0]
+            near = ibis.ifelse(held < (edges[-1] - edges[0]) * 2.0**-60, 0.0, held)
+            raw = near * (self.size / (edges[-1] - edges[0]))
             tame = ibis.least(ibis.greatest(raw, 0.0), float(self.size - 1))
             number = tame.floor().cast("int64")
         else:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.serialization import tagged
 
 Floats = NDArray[np.float64]
 
@@ -112,6 +113,7 @@ def _integers(k: ArrayLike) -> Floats:
 
 
 @final
+@tagged("law.geometric/1")
 @dataclass(frozen=True)
 class Geometric(Law):
     """P(k) proportional to exp(-k/scale) on k = 0, 1, 2, ..."""
@@ -156,6 +158,7 @@ class Geometric(Law):
 
 
 @final
+@tagged("law.discrete_laplace/1")
 @dataclass(frozen=True)
 class DiscreteLaplace(Law):
     """P(k) proportional to exp(-|k|/scale) on all integers.
@@ -217,6 +220,7 @@ _WEIGHTS[1:] *= 2  # the real part is even in Z
 
 
 @final
+@tagged("law.discrete_gaussian/1")
 @dataclass(frozen=True)
 class DiscreteGaussian(Law):
     """P(k) proportional to exp(-k²/(2 std²)) on all integers.
@@ -321,6 +325,7 @@ class DiscreteGaussian(Law):
 
 
 @final
+@tagged("law.finite/1")
 @dataclass(frozen=True)
 class Finite(Law):
     """A table of probabilities on start, start + 1, ...

@@ -11,6 +11,7 @@ from typing import Final, final
 
 from hush.checks import shown
 from hush.errors import InvalidArgument
+from hush.serialization import tagged
 
 _ROW = "row"  # what is protected where nothing tells people apart
 
@@ -18,6 +19,7 @@ _ROW = "row"  # what is protected where nothing tells people apart
 SMALL_UNITS: Final = frozenset({_ROW, "edge"})
 
 
+@tagged("units.neighbors/1")
 class Neighbors(StrEnum):
     """The relation that a guarantee speaks of."""
 
@@ -42,6 +44,7 @@ class Neighbors(StrEnum):
 
 
 @final
+@tagged("units.unit/1")
 @dataclass(frozen=True)
 class Unit:
     """One protected individual: a column that names them, or each row by itself.

@@ -17,8 +17,8 @@ from hush.errors import (
     LockedOut,
 )
 from hush.ledger import Budget, Ledger, Release
-from hush.ledger.values import decode, encode
 from hush.noise import Seeded
+from hush.serialization import decode, encode
 from ledger.toys import Broken, Die, Total
 
 CANARY = 8123456789

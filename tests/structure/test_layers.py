@@ -17,6 +17,8 @@ RANKS = {
         "digits",
         "brief",
         "process",
+        "serialization",
+        "untagged",
     },
     1: {"noise", "privacy", "bounds"},
     2: {"mechanisms"},

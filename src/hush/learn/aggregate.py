@@ -20,6 +20,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, permutation
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 Statistic = Callable[[Any, Any], Any]
@@ -51,6 +52,7 @@ def progress_bar() -> Progress:
 
 
 @final
+@tagged("learn.block_mean/1")
 @dataclass(frozen=True, repr=False)
 class BlockMean(Mechanism):
     """Winsorized means, one per coordinate, of a statistic of disjoint blocks.

@@ -11,9 +11,11 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.learn.perturbation import KNormNoise, PureNoise
 from hush.noise import SECURE, Source
+from hush.serialization import tagged
 
 
 @final
+@tagged("learn.apart/1")
 @dataclass(frozen=True)
 class Apart(PureNoise):
     """ℓ∞ K-norm noise on the slopes and independent Laplace noise on the constant.

@@ -17,12 +17,14 @@ from hush.learn.targets import Classes, members
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _LEAST = 1e-9  # variance, in half-widths: the same that scikit-learn adds
 
 
 @final
+@tagged("learn.class_moments/1")
 @dataclass(frozen=True, repr=False)
 class ClassMoments(Mechanism):
     """How many rows each class has, and Σ x and Σ x² of them, columns in [-1, 1].

@@ -18,6 +18,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 Points = tuple[tuple[float, ...], ...]
@@ -28,6 +29,7 @@ _MEMORY = 0.5  # weight of the steps before: noise falls by √3, centres lag by
 
 
 @final
+@tagged("learn.lloyd/1")
 @dataclass(frozen=True, repr=False)
 class Lloyd(Mechanism):
     """`steps` of Lloyd's algorithm from public `starts`, rows moved to [-1, 1].

@@ -25,6 +25,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source, bernoulli
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,7 @@ _GRAIN = 2.0**-10  # penalties are multiples of it, so that sums stay exact
 
 
 @final
+@tagged("learn.least_squares_gradient/1")
 @dataclass(frozen=True, repr=False)
 class LeastSquaresGradient(Mechanism):
     """Draw θ in ‖θ‖₁ <= `radius` with density ∝ exp(-‖Aθ - b‖/scale); round it.

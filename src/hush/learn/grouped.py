@@ -16,6 +16,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,7 @@ _FINE = 8  # the weight of a count is a multiple of 2^-8: n times it is exact
 
 
 @final
+@tagged("learn.group_sums/1")
 @dataclass(frozen=True, repr=False)
 class GroupSums(Mechanism):
     """Σ 1, Σ x and, for `degree` 2, Σ x² of every group, for rows x in [-1, 1]^d.

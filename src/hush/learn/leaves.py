@@ -17,6 +17,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _MOST_CELLS = 1 << 24
@@ -26,6 +27,7 @@ _WIDEST = 2.0**50  # as far as whole noise is drawn
 
 
 @final
+@tagged("learn.leaf_counts/1")
 @dataclass(frozen=True, repr=False)
 class LeafCounts(Mechanism):
     """How many rows of each class are in each leaf of random trees, columns in [-1, 1].

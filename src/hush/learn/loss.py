@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from hush import checks
+from hush.serialization import tagged
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +55,7 @@ class Loss(ABC):
 
 
 @final
+@tagged("learn.logistic/1")
 @dataclass(frozen=True)
 class Logistic(Loss):
     """log(1 + exp(-yz)) for targets ±1; a straight line where yz < -`tail`.
@@ -109,6 +111,7 @@ class Logistic(Loss):
 
 
 @final
+@tagged("learn.log_cosh/1")
 @dataclass(frozen=True)
 class LogCosh(Loss):
     """width²·log cosh((z - y)/width): squares near zero, slopes of ±width far away.
@@ -156,6 +159,7 @@ class LogCosh(Loss):
 
 
 @final
+@tagged("learn.huber_hinge/1")
 @dataclass(frozen=True)
 class HuberHinge(Loss):
     """The hinge max(0, 1 - yz) for targets ±1, with its corner rounded over ±width.
@@ -204,6 +208,7 @@ class HuberHinge(Loss):
 
 
 @final
+@tagged("learn.poisson/1")
 @dataclass(frozen=True)
 class Poisson(Loss):
     """exp(z) - yz for counts y in [0, top]; a straight line where exp(z) > top.

@@ -16,12 +16,14 @@ from hush.mechanisms import Gaussian, KNorm
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 Floats = NDArray[np.float64]
 
 
 @final
+@tagged("learn.moments/1")
 @dataclass(frozen=True, repr=False)
 class Moments(Mechanism):
     """Σ z_i z_j for i <= j, z being a row in [-1, 1], its constant and its target.

@@ -27,6 +27,7 @@ from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
 from hush.privacy.profile import Profile
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _UP = 1 + 2.0**-48
@@ -36,6 +37,7 @@ _SPLIT = 0.85  # the share of ε for the noise; the rest is for the curvature
 
 
 @final
+@tagged("learn.distance/1")
 @dataclass(frozen=True)
 class Distance:
     """How far the release lies, in ℓ2, from the minimum without noise.
@@ -63,6 +65,7 @@ class Distance:
 
 
 @final
+@tagged("learn.objective_perturbation/1")
 @dataclass(frozen=True, repr=False)
 class ObjectivePerturbation(Mechanism):
     """Release the minimum of Σ loss(x·θ, y) + penalty/2·‖θ‖² + v·θ for random v.

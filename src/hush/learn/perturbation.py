@@ -29,6 +29,7 @@ from hush.noise import (
     radial,
 )
 from hush.noise.radial import cube
+from hush.serialization import tagged
 
 _BITS = 32  # lattice points per scale, as a power of two
 _SMOOTH = 2  # steps of hidden Gaussian noise, as in docs/proofs/gaussian_lattices.md
@@ -80,6 +81,7 @@ class PureNoise(Perturbation):
 
 
 @final
+@tagged("learn.k_norm_noise/1")
 @dataclass(frozen=True)
 class KNormNoise(PureNoise):
     """Density ∝ exp(-‖v‖/scale) in the ℓ1, ℓ2 or ℓ∞ `norm`, on a fine lattice.
@@ -162,6 +164,7 @@ def cube_std(scale: float, dimension: int) -> float:
 
 
 @final
+@tagged("learn.gaussian_noise/1")
 @dataclass(frozen=True)
 class GaussianNoise(Perturbation):
     """Gaussian noise of `std` per coordinate, on a lattice of 2^-32 std.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.learn.loss import Logistic
+from hush.serialization import tagged
 
 Floats = NDArray[np.float64]
 _UP = 1 + 2.0**-48
@@ -49,6 +50,7 @@ class Risk(ABC):
 
 
 @final
+@tagged("learn.logistic_risk/1")
 @dataclass(frozen=True)
 class LogisticRisk(Risk):
     """log(1 + exp(-yz)) for targets ±1.
@@ -85,6 +87,7 @@ class LogisticRisk(Risk):
 
 
 @final
+@tagged("learn.square_risk/1")
 @dataclass(frozen=True)
 class SquareRisk(Risk):
     """(z - y)²/2.
@@ -121,6 +124,7 @@ class SquareRisk(Risk):
 
 
 @final
+@tagged("learn.pinball/1")
 @dataclass(frozen=True)
 class Pinball(Risk):
     """quantile·(y - z) above the predictor, (1 - quantile)·(z - y) below it.

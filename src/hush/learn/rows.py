@@ -16,6 +16,7 @@ from scipy import sparse
 
 from hush import checks
 from hush.errors import InvalidArgument, Withheld
+from hush.serialization import tagged
 
 Floats = NDArray[np.float64]
 # Norms and quotients are computed in floats; this covers their rounding.
@@ -219,6 +220,7 @@ class Rows(ABC):
 
 
 @final
+@tagged("learn.ball/1")
 @dataclass(frozen=True)
 class Ball(Rows):
     """Rows shortened to ℓ2 norm at most `norm`; the constant column is `norm` too.
@@ -291,6 +293,7 @@ def ends_of(name: str, end: Any) -> NDArray[np.float64]:
 
 
 @final
+@tagged("learn.box/1")
 @dataclass(frozen=True)
 class Box(Rows):
     """Columns clipped to [lower, upper] and moved to [-1, 1]; the constant is 1.

@@ -26,12 +26,14 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _ROWS = 1 << 22
 
 
 @final
+@tagged("learn.excess/1")
 @dataclass(frozen=True)
 class Excess:
     """How much the potential of the answer exceeds its least value on the set.
@@ -151,6 +153,7 @@ class Sampled(Mechanism):
 
 
 @final
+@tagged("learn.k_norm_gradient/1")
 @dataclass(frozen=True, repr=False)
 class KNormGradient(Sampled):
     """Draw θ with P ∝ exp(-‖∇L(θ)‖/scale), L being a penalised sum of losses.
@@ -205,6 +208,7 @@ class KNormGradient(Sampled):
 
 
 @final
+@tagged("learn.exponential_risk/1")
 @dataclass(frozen=True, repr=False)
 class ExponentialRisk(Sampled):
     """Draw θ with P ∝ exp(-L(θ)/scale), L being a penalised sum of losses.

@@ -15,6 +15,7 @@ from hush.mechanisms import Gaussian, KNorm
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,7 @@ _HALF_ROOT = math.sqrt(0.5)
 
 
 @final
+@tagged("learn.scatter/1")
 @dataclass(frozen=True, repr=False)
 class Scatter(Mechanism):
     """Σ z_i z_j for i <= j, z being a row x and a constant: c² is left out.

@@ -19,12 +19,14 @@ from hush.mechanisms import NoisyMax
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _MOST = 15  # columns: 2^15 subsets
 
 
 @final
+@tagged("learn.best_subset/1")
 @dataclass(frozen=True, repr=False)
 class BestSubset(Mechanism):
     """The subset of columns with the least penalised squares, noise added to each.

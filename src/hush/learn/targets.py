@@ -11,6 +11,7 @@ from hush import checks
 from hush.errors import InvalidArgument, Withheld
 from hush.learn import declared
 from hush.learn.rows import Box, apart, kind, numbers
+from hush.serialization import tagged
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +25,7 @@ class Targets(ABC):
 
 
 @final
+@tagged("learn.classes/1")
 @dataclass(frozen=True)
 class Classes(Targets):
     """The `names` of a classification; the one at `positive` against all others.
@@ -133,6 +135,7 @@ def _same(label: Any, name: Any) -> bool:
 
 
 @final
+@tagged("learn.response/1")
 @dataclass(frozen=True)
 class Response(Targets):
     """Numbers clipped to public bounds and moved to [-1, 1]; NaN is the middle.
@@ -168,6 +171,7 @@ class Response(Targets):
 
 
 @final
+@tagged("learn.counts/1")
 @dataclass(frozen=True)
 class Counts(Targets):
     """Counts clipped to [0, top]; NaN is 0.

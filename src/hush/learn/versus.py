@@ -16,10 +16,12 @@ from hush.noise import SECURE, Source
 from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 
 @final
+@tagged("learn.one_versus_rest/1")
 @dataclass(frozen=True, repr=False)
 class OneVersusRest(Mechanism):
     """One binary mechanism per class, all on the same rows.

@@ -14,11 +14,11 @@ from hush import checks
 from hush.errors import HushError, InvalidArgument
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
+from hush.ledger.description import describe
 from hush.ledger.entry import canonical, members
-from hush.ledger.frozen import freeze
 from hush.ledger.own import is_ours, runs_own_functions
-from hush.ledger.values import describe
 from hush.noise.source import Source
+from hush.serialization import freeze
 from hush.units import Unit
 
 if TYPE_CHECKING:
@@ -245,6 +245,7 @@ def noted(name: str, said: str, found: set[str]) -> str:
 
 
 _AGREED = ("unit", "neighbors")  # what all charges of an account have in common
+SCHEME = "2:"  # how requests are described; before it, by modules of hush as well
 OWN = "mechanism"  # where an error law is best asked of the mechanism again
 
 
@@ -420,21 +421,32 @@ class Plan:
             )
         return ", ".join(sorted(found))
 
-    @cached_property
-    def _described(self) -> list[Any]:
-        return [[describe(step.mechanism), describe(step.query)] for step in self.steps]
+    def digest(
+        self,
+        payers: Sequence[str],
+        costs: Any,
+        delta: Any,
+        *,
+        before_tags: bool = False,
+    ) -> str:
+        """Return the hash that two equal requests share, and how it was made.
 
-    def digest(self, payers: Sequence[str], costs: Any) -> str:
-        """Return the hash that two equal requests share."""
-        text = canonical(
-            {
-                "steps": self._described,
-                "facts": self.facts,
-                "payers": list(payers),
-                "costs": costs,
-            }
-        )
-        return hashlib.sha256(text.encode()).hexdigest()
+        What a plan costs follows from what it is, and may be computed more tightly by
+        a later version. Only of a mechanism of a user's own nothing else may be known.
+        """
+        say = functools.partial(describe, before_tags=before_tags)
+        asked = [(step.mechanism, step.query) for step in self.steps]
+        shown = {
+            "steps": [list(map(say, each)) for each in asked],
+            "facts": self.facts,
+            "payers": list(payers),
+        }
+        if before_tags or self.own:
+            shown["costs"] = costs
+        if not before_tags:
+            shown["delta"] = describe(delta)
+        found = hashlib.sha256(canonical(shown).encode()).hexdigest()
+        return found if before_tags else SCHEME + found
 
 
 def _plan(
@@ -501,7 +513,7 @@ class Spend:
             "notes": describe(self.notes),
         }
 
-    def digest(self, payers: Sequence[str], costs: Any) -> str:
+    def digest(self, payers: Sequence[str], costs: Any, _delta: Any) -> str:
         """Return the hash that two equal requests share."""
         text = canonical({"facts": self.facts, "payers": list(payers), "costs": costs})
         return hashlib.sha256(text.encode()).hexdigest()

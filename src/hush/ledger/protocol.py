@@ -67,7 +67,7 @@ def reserve(
     seen = transaction.look(scope, key, request.payers, names, failures=counted)
     before = _first(seen.events, OPENING)
     if before is not None:
-        if before.content["request"] != request.digest:
+        if not request.is_that_of(before):
             raise KeyConflict(
                 f"key {key!r} belongs to another request (entry {before.seq}): "
                 "query, epsilon or delta, data version (of a file its path, size and "

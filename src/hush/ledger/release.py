@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hush import serialization, untagged
 from hush.errors import InvalidArgument, NoBound
 from hush.ledger.entry import canonical, joined
-from hush.ledger.frozen import thaw
 from hush.ledger.plan import OWN
 from hush.ledger.receipt import Receipt
-from hush.ledger.values import decode, encode
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
@@ -35,7 +34,11 @@ class Release:
     @classmethod
     def make(cls, values: Any, receipt: str, frame: Mapping[str, str]) -> "Release":
         """Return the release of `values` with a receipt, in a `frame` of texts."""
-        shown = {**frame, "values": canonical(encode(values)), "receipt": receipt}
+        shown = {
+            **frame,
+            "values": canonical(serialization.encode(values, classes=True)),
+            "receipt": receipt,
+        }
         return cls(joined(shown))
 
     @cached_property
@@ -49,7 +52,7 @@ class Release:
         A query whose `finish` is a function of your own is finished here: what the
         ledger stores are the noisy coordinates before it.
         """
-        found = decode(self._shown["values"])
+        found = serialization.decode(self._shown["values"])
         return found if self.finish is None else self.finish(found)
 
     @cached_property
@@ -78,7 +81,7 @@ class Release:
     def mechanisms(self) -> tuple[Any, ...]:
         """The mechanisms that ran, one per step; None for one that is not of hush."""
         found = self._shown["mechanisms"]
-        return tuple(None if each is None else thaw(each) for each in found)
+        return tuple(None if each is None else _thawed(each) for each in found)
 
     @cached_property
     def error(self) -> Any:
@@ -90,7 +93,7 @@ class Release:
                 "alone, so the release does not hold it. Ask the mechanism for parts."
             )
         laws = tuple(
-            ran.error if each == OWN else thaw(each)
+            ran.error if each == OWN else _thawed(each)
             for ran, each in zip(self.mechanisms, found, strict=True)
         )
         return laws if isinstance(self.values, tuple) else laws[0]
@@ -113,10 +116,7 @@ class Release:
     @classmethod
     def from_json(cls, text: str) -> "Release":
         """Return the release that `to_json` wrote."""
-        try:
-            shown = json.loads(text)
-        except ValueError:
-            shown = None
+        shown = serialization.parse(text, "what to_json wrote of a release")
         if not isinstance(shown, dict) or shown.get("hush") != "release":
             raise InvalidArgument("text must be what to_json wrote of a release.")
         return cls(canonical(shown))
@@ -147,6 +147,12 @@ class Release:
         from hush.ledger.show import html
 
         return html(self)
+
+
+def _thawed(value: Any) -> Any:
+    """Return a mechanism or an error law from its text, of before tags or after."""
+    old = untagged.is_untagged(value, "class")
+    return untagged.thaw(value) if old else serialization.decode(value)
 
 
 def _around(value: Any, law: Any, level: float) -> tuple[Any, Any]:

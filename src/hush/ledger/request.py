@@ -7,8 +7,9 @@ from typing import Any, final
 
 from hush.ledger.budget import Units
 from hush.ledger.cost import Grid
-from hush.ledger.entry import canonical
-from hush.ledger.plan import Plan, Spend
+from hush.ledger.entry import Entry, canonical
+from hush.ledger.plan import SCHEME, Plan, Spend
+from hush.untagged import respelled
 
 _MOST = 64  # analysts and accounts that one plan remembers
 Grids = tuple[tuple[str, Grid], ...]  # the accounts that pay, and their grains
@@ -25,6 +26,29 @@ class Request:
     grids: dict[str, tuple[str, int, int]]  # the notion and grains of each cost
     facts: dict[str, Any]
     what: str
+    plan: Plan | Spend
+
+    def is_that_of(self, charge: Entry) -> bool:
+        """Whether a charge on record was made by this request.
+
+        Before tags requests were described by names that may have changed since. One
+        of those is the same if it states the same facts to the same accounts: the
+        mechanism, the query, its sensitivity, the data version and all else of a
+        receipt. What a function of a user's own does is in no fact: it is known by its
+        code, as it was then.
+        """
+        known = charge.content
+        if known["request"] == self.digest:
+            return True
+        if isinstance(self.plan, Spend) or known["request"].startswith(SCHEME):
+            return False
+        # As it was charged: what it costs today may be computed more tightly.
+        paid = {name: known["costs"].get(name) for name in self.payers}
+        old = self.plan.digest(self.payers, paid, None, before_tags=True)
+        if old == known["request"]:
+            return True
+        before, now = ({**each, "library": ""} for each in (known["facts"], self.facts))
+        return not self.plan.own and respelled(canonical(before)) == canonical(now)
 
     @cached_property
     def body(self) -> str:
@@ -69,11 +93,12 @@ def _ask(
     costs = {name: plan.cost(grid, delta) for name, grid in grids}
     return Request(
         payers=payers,
-        digest=plan.digest(payers, {name: costs[name] for name in payers}),
+        digest=plan.digest(payers, {name: costs[name] for name in payers}, delta),
         costs=costs,
         grids={name: (grid.notion, *grid.powers) for name, grid in grids},
         facts={**plan.facts, "library": library},
         what=plan.what,
+        plan=plan,
     )
 
 

@@ -30,6 +30,7 @@ from hush.mechanisms.staircase import Staircase
 from hush.mechanisms.top_k import TopK
 from hush.mechanisms.tree_sum import TreeSum
 from hush.mechanisms.winsorized_mean import WinsorizedMean
+from hush.serialization import tagged
 
 __all__ = [
     "Canonical",
@@ -63,6 +64,7 @@ __all__ = [
     "mean",
     "proportion",
     "sum",
+    "tagged",
     "variance",
 ]
 

@@ -21,6 +21,7 @@ from hush.privacy.curve import Curve
 from hush.privacy.pair import Pair
 from hush.privacy.profile import Profile
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 _UNIT = 1 << 60  # probabilities are multiples of 2^-60
 
@@ -50,6 +51,7 @@ def _half(target: Curve, pieces: int) -> list[int]:
 
 
 @final
+@tagged("canonical/1")
 @dataclass(frozen=True, repr=False)
 class Canonical(Mechanism):
     """Add the canonical noise of a guarantee: Tulap for Pure and Approx.

@@ -21,6 +21,7 @@ from hush.mechanisms.selection import Gap, bounded_range
 from hush.noise import SECURE, Source
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 # Shares of ε for the count, the estimate and each end. Public, whatever the data.
 _SAMPLING = (Fraction(1, 10), Fraction(1, 2), Fraction(1, 5))
@@ -41,6 +42,7 @@ class Between(NamedTuple):
 
 
 @final
+@tagged("cell_interval/1")
 @dataclass(frozen=True, repr=False)
 class CellInterval(Mechanism):
     """Estimate a quantile of each histogram and two cells that it lies between.

@@ -23,6 +23,7 @@ from hush.mechanisms.selection import Gap, bounded_range
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 _COARSE = 4  # counts that divide a heavy cell are this much noisier than the choice
 _MISS = 0.05  # how often a minimum may fall below all weight
@@ -50,6 +51,7 @@ def _cost(inside: Fraction) -> Fraction:
 
 
 @final
+@tagged("cell_quantile/1")
 @dataclass(frozen=True, repr=False)
 class CellQuantile(Mechanism):
     """Estimate quantiles of each of many weighted histograms over `size` cells.

@@ -18,9 +18,11 @@ from hush.mechanisms.selection import Gap, bounded_range
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 
 @final
+@tagged("cell_top/1")
 @dataclass(frozen=True, repr=False)
 class CellTop(Mechanism):
     """Choose the `count` heaviest public candidates of each group, best first.

@@ -14,9 +14,11 @@ from hush.mechanisms.geometric import whole_only
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 
 @final
+@tagged("discrete_gaussian/1")
 @dataclass(frozen=True, repr=False)
 class DiscreteGaussian(Mechanism):
     """Add whole noise with P(k) ∝ exp(-k²/(2 std²)) to whole numbers.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.law import Law
+from hush.serialization import tagged
 
 
 def reach(law: Law, tail: float) -> int:
@@ -28,6 +29,7 @@ def reach(law: Law, tail: float) -> int:
 
 
 @final
+@tagged("error/1")
 @dataclass(frozen=True, repr=False)
 class Error:
     """Symmetric noise on a lattice, alone or the largest of `dimension` coordinates.

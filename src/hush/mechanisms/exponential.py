@@ -17,6 +17,7 @@ from hush.mechanisms.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.noise.piecewise import piecewise
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 
 def _worst(scale: float, candidates: int, t: float) -> float:
@@ -60,6 +61,7 @@ class Pieces:
 
 
 @final
+@tagged("exponential/1")
 @dataclass(frozen=True, repr=False)
 class Exponential(Selection):
     """Choose place i of a vector of utilities with probability ∝ exp(u_i/scale).

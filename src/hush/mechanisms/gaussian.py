@@ -21,6 +21,7 @@ from hush.privacy.pair import Pair
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import total_up
 from hush.privacy.zcdp import ZCDP
+from hush.serialization import tagged
 
 _SMOOTH = 2  # steps of continuous noise that hide a lattice up to 1e-33 per coordinate
 _TABLE = 4096
@@ -47,6 +48,7 @@ def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Cur
 
 
 @final
+@tagged("gaussian/1")
 @dataclass(frozen=True, repr=False)
 class Gaussian(Mechanism):
     """Add Gaussian noise of `std` on a public lattice.

@@ -15,6 +15,7 @@ from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source, discrete_laplace
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 
 def whole_only(value: Any) -> Any:
@@ -28,6 +29,7 @@ def whole_only(value: Any) -> Any:
 
 
 @final
+@tagged("geometric/1")
 @dataclass(frozen=True, repr=False)
 class Geometric(Mechanism):
     """Add whole noise with P(k) ∝ exp(-|k|/scale) to whole numbers.

@@ -20,10 +20,12 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 
 @final
+@tagged("histogram/1")
 @dataclass(frozen=True, repr=False)
 class Histogram(Mechanism):
     """Count records in public bins and add whole Laplace noise of `scale` to each.

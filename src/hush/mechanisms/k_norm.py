@@ -20,12 +20,14 @@ from hush.noise import SECURE, Lattice, Norm, Source, discrete_laplace
 from hush.noise.radial import Body, cube, radial
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 _CORNERS = 8  # up to so many dimensions the corners of a cube are few
 _ROUNDED = 64  # how much noise rounding may add
 
 
 @final
+@tagged("norm_error/1")
 @dataclass(frozen=True)
 class NormError:
     """The norm of the noise: a Gamma variable of shape `dimension`.
@@ -83,6 +85,7 @@ def _check_corners(body: Body, dimension: int) -> None:
 
 
 @final
+@tagged("k_norm/1")
 @dataclass(frozen=True, repr=False)
 class KNorm(Mechanism):
     """Add a vector with density ∝ exp(-‖x‖/scale) for the norm 1, 2, inf or a `Body`.

@@ -29,6 +29,7 @@ from hush.privacy.curve import Curve
 from hush.privacy.gdp import GDP
 from hush.privacy.group import group
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 WHOLE = 1 << 20  # the vote of a person who holds one key
@@ -37,6 +38,7 @@ _SHARES = (0.5, 0.3, 0.7, 0.1, 0.9, 0.02, 0.98)  # of δ, where it must be divid
 
 
 @final
+@tagged("selected_keys/1")
 @dataclass(frozen=True)
 class Selected:
     """Places of the keys that may be named, ascending, and their noisy votes."""
@@ -66,6 +68,7 @@ def candidates(value: Any) -> NDArray[np.int64]:
 
 
 @final
+@tagged("key_selection/1")
 @dataclass(frozen=True, repr=False)
 class KeySelection(Mechanism):
     """Name the keys whose votes plus discrete Gaussian noise reach `threshold`.

@@ -16,6 +16,7 @@ from hush.noise import SECURE, Lattice, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.pair import Pair
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 _EXACT = 4000  # up to here the pair is listed atom by atom
 _BLOCKS = range(512, 1025)  # beyond, this many blocks of steps stand for them
@@ -45,6 +46,7 @@ def cover(scale: Fraction, count: int, width: Fraction) -> Curve:
 
 
 @final
+@tagged("laplace/1")
 @dataclass(frozen=True, repr=False)
 class Laplace(Mechanism):
     """Add Laplace noise of `scale` on a public lattice.

@@ -1,15 +1,16 @@
 """A mechanism: a public value that knows its privacy, its error and its answer."""
 
 import functools
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
-from hush import called, checks
+from hush import called, checks, serialization, untagged
 from hush.errors import InvalidArgument
 from hush.markup import facts, if_known
-from hush.mechanisms import calibration, serial
+from hush.mechanisms import calibration
 from hush.mechanisms.listening import heard
 from hush.noise import SECURE, Source
 from hush.privacy.approx import Approx
@@ -135,24 +136,32 @@ class Mechanism(called.Spelled, ABC):
         return None
 
     def to_json(self) -> str:
-        """Return the mechanism as JSON text: its name and its public fields.
+        """Return the mechanism as JSON text: its tag and its public fields.
 
         Example:
             >>> from hush.mechanisms import Geometric
             >>> Geometric(scale=2).to_json()
-            '{"mechanism": "Geometric", "scale": 2}'
+            '{"mechanism": "geometric/1", "scale": 2}'
         """
-        return serial.dump(self)
+        return json.dumps(serialization.written(self, "mechanism"), allow_nan=False)
 
     @staticmethod
     def from_json(text: str) -> "Mechanism":
         """Return the mechanism that `to_json` wrote.
 
         Example:
-            >>> Mechanism.from_json('{"mechanism": "Geometric", "scale": 2}')
+            >>> Mechanism.from_json('{"mechanism": "geometric/1", "scale": 2}')
             Geometric(scale=2)
         """
-        found: Mechanism = serial.load(text)
+        shown = serialization.parse(text, "JSON as a mechanism's to_json() writes it")
+        if untagged.is_untagged(shown, "mechanism"):
+            found = untagged.mechanism(shown)
+        else:
+            found = serialization.read(shown, "mechanism")
+        if not isinstance(found, Mechanism):
+            raise InvalidArgument(
+                "text must hold a mechanism; it holds something else."
+            )
         return found
 
     def _repr_html_(self) -> str:

@@ -19,6 +19,7 @@ from hush.mechanisms.selection import Gap, Selection, scores
 from hush.noise import SECURE, Lattice, Source, discrete_laplace, integers
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 Kind = Literal["laplace", "gumbel", "exponential"]
 
@@ -66,6 +67,7 @@ def _worst(scale: float, candidates: int, t: float) -> float:
 
 
 @final
+@tagged("noisy_max/1")
 @dataclass(frozen=True, repr=False)
 class NoisyMax(Selection):
     """Add noise of `scale` to every score and report the place of the largest.

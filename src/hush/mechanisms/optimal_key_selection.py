@@ -20,6 +20,7 @@ from hush.privacy.approx import Approx
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
 from hush.privacy.group import group
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _BITS = 62
@@ -28,6 +29,7 @@ _LONGEST = 1 << 20  # entries of the table of chances
 
 
 @final
+@tagged("optimal_key_selection/1")
 @dataclass(frozen=True, repr=False)
 class OptimalKeySelection(Mechanism):
     """Name a key that n people hold with the largest chance that privacy allows.

@@ -13,6 +13,7 @@ from hush.mechanisms.selection import Gap, Selection, scores
 from hush.noise import SECURE, Source, exponential_argmax
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 
 def _worst(scale: float, candidates: int, t: float) -> float:
@@ -28,6 +29,7 @@ def _worst(scale: float, candidates: int, t: float) -> float:
 
 
 @final
+@tagged("permute_and_flip/1")
 @dataclass(frozen=True, repr=False)
 class PermuteAndFlip(Selection):
     """Choose a place of a vector of utilities by permute and flip.

@@ -19,6 +19,7 @@ from hush.noise import SECURE, Source
 from hush.noise.piecewise import piecewise
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _BITS = 40  # the interval is cut into 2^40 equal cells
@@ -50,6 +51,7 @@ def draw(
 
 
 @final
+@tagged("quantile/1")
 @dataclass(frozen=True, repr=False)
 class Quantile(Mechanism):
     """Estimate one quantile, or several at once, of data in public `bounds`.

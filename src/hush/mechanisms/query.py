@@ -64,6 +64,14 @@ class Query:
         object.__setattr__(self, "moves", _checked(self.moves))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
 
+    def __repr__(self) -> str:
+        # Receipts of before defaults hold this text, and keys are known by it.
+        default = "" if self.default is None else f", default={self.default!r}"
+        return (
+            f"Query(name={self.name!r}, moves={self.moves!r}, "
+            f"neighbors={self.neighbors!r}, bounds={self.bounds!r}{default})"
+        )
+
     def __str__(self) -> str:
         bounds = f"bounds={self.bounds}, " if self.bounds else ""
         return f"{self.name}({bounds}neighbors={str(self.neighbors)!r})"

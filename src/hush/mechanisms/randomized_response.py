@@ -17,9 +17,11 @@ from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
 from hush.privacy.pair import Pair
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 
 @final
+@tagged("randomized_response/1")
 @dataclass(frozen=True, repr=False)
 class RandomizedResponse(Mechanism):
     """Answer truthfully with probability `honesty`, else one of the other answers.

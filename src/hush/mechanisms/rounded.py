@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hush.law import Law
+from hush.serialization import tagged
 
 
 @final
+@tagged("rounded_noise/1")
 @dataclass(frozen=True)
 class Rounded(Law):
     """The nearest whole number, halves up, to a law on multiples of 2^-bits.

@@ -17,9 +17,11 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 
 @final
+@tagged("sparse_vector/1")
 @dataclass(frozen=True, repr=False)
 class SparseVector(Mechanism):
     """Say of each query whether it is above `threshold`, until `hits` of them were.

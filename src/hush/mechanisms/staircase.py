@@ -16,6 +16,7 @@ from hush.noise.staircase import StaircaseLaw, staircase
 from hush.privacy.curve import Curve
 from hush.privacy.pair import Pair
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 
 
 def _exp_below(epsilon: Fraction) -> Fraction:
@@ -28,6 +29,7 @@ def _exp_below(epsilon: Fraction) -> Fraction:
 
 
 @final
+@tagged("staircase/1")
 @dataclass(frozen=True, repr=False)
 class Staircase(Mechanism):
     """Add noise that is flat on steps as wide as one sensitivity, `width`.

@@ -15,9 +15,11 @@ from hush.mechanisms.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 
 @final
+@tagged("top_k/1")
 @dataclass(frozen=True, repr=False)
 class TopK(Selection):
     """Choose `count` places by the exponential mechanism, each among those left.

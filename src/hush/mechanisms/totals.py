@@ -11,11 +11,13 @@ from hush import checks
 from hush.errors import NoBound
 from hush.law import Law
 from hush.mechanisms.error import reach
+from hush.serialization import tagged
 
 _CUT = 1e-18  # tail of each summand that is left out; it is added to every tail
 
 
 @final
+@tagged("sum_of_noise/1")
 @dataclass(frozen=True)
 class Total(Law):
     """The sum of `count` independent copies of a symmetric law.

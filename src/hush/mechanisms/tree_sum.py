@@ -22,9 +22,11 @@ from hush.mechanisms.totals import Total
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 
 
 @final
+@tagged("tree_sum/1")
 @dataclass(frozen=True, repr=False)
 class TreeSum(Mechanism):
     """Release the running totals of up to `horizon` whole numbers.

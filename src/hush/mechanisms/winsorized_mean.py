@@ -20,6 +20,7 @@ from hush.noise import SECURE, Source, discrete_laplace
 from hush.noise.laplace import LARGEST
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 _BITS = 32  # a clamped record is one of 2^32 + 1 equally spaced values
@@ -28,6 +29,7 @@ _WIDEST = LARGEST >> _BITS
 
 
 @final
+@tagged("winsorized_mean/1")
 @dataclass(frozen=True, repr=False)
 class WinsorizedMean(Mechanism):
     """Average records after clamping them to a widened private interquartile range.

@@ -23,8 +23,10 @@ from hush.noise.ladder import Integers
 from hush.noise.laplace import discrete_laplace
 from hush.noise.source import SECURE, Source
 from hush.noise.uniform import integers
+from hush.serialization import tagged
 
 
+@tagged("norm/1")
 class Norm(IntEnum):
     """The norms whose balls are sampled; `math.inf` names the last."""
 

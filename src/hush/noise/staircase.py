@@ -22,9 +22,11 @@ from hush.noise.laplace import LARGEST, geometric
 from hush.noise.shape import Size, shaped
 from hush.noise.source import SECURE, Source
 from hush.noise.uniform import integers
+from hush.serialization import tagged
 
 
 @final
+@tagged("staircase_noise/1")
 @dataclass(frozen=True)
 class StaircaseLaw(Law):
     """P(k) ∝ e^(-ε·level(|k|)), level 0 below `inner`, then one more every `width`.

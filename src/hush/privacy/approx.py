@@ -16,12 +16,14 @@ from hush.privacy.pure import (
     reduced_tradeoff,
 )
 from hush.privacy.rounding import Floats, down, up
+from hush.serialization import tagged
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
 
 
 @final
+@tagged("approx/1")
 @dataclass(frozen=True, repr=False)
 class Approx(Curve):
     """(ε, δ)-differential privacy.

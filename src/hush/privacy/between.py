@@ -11,11 +11,13 @@ from hush.errors import InvalidArgument
 from hush.privacy.atoms import GUARD, Atoms
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.rounding import Floats
+from hush.serialization import tag_of, tagged, written_as
 
 Numbers = tuple[float, ...]
 
 
 @final
+@tagged("finite_pair/1")
 @dataclass(frozen=True)
 class FinitePair:
     """Losses, P masses, and the masses that only P or only Q has; hashable."""
@@ -44,6 +46,7 @@ class FinitePair:
 
 
 @final
+@tagged("curve_interval/1")
 @dataclass(frozen=True, repr=False)
 class Between(Curve):
     """A guarantee that lies between two finite pairs.
@@ -87,6 +90,7 @@ class Between(Curve):
 
 
 @final
+@tagged("worst_case/1")
 @dataclass(frozen=True, repr=False)
 class Worst(Curve):
     """The worst of several guarantees, where it is not known which one applies.
@@ -146,3 +150,13 @@ def worst(curves: Sequence[Curve]) -> Curve:
         if all(isinstance(each, kind) for each in distinct):
             return max(distinct, key=lambda each: float(getattr(each, key)))
     return distinct[0] if len(distinct) == 1 else Worst(distinct)
+
+
+def between(curve: Curve) -> Between:
+    """Return two finite pairs that lie around a curve, as it is stored."""
+    above, below = FinitePair.of(curve.atoms_above), FinitePair.of(curve.atoms_below)
+    return Between(above, below, type(curve).__name__, curve.symmetric)
+
+
+# A curve that has no tag is given by a function.
+written_as(Curve, lambda curve: curve if tag_of(type(curve)) else between(curve))

@@ -11,12 +11,14 @@ from hush import checks
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.loss_range import RangeLoss
 from hush.privacy.rounding import Floats
+from hush.serialization import tagged
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
 
 
 @final
+@tagged("bounded_range/1")
 @dataclass(frozen=True, repr=False)
 class BoundedRange(Curve):
     """The guarantee of a mechanism whose losses lie within `span` of each other.

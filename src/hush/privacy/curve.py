@@ -5,6 +5,7 @@ person and Q without, in the *add* direction it is the other way round. A curve 
 the hockey-stick divergence E_Q[(P/Q - e^ε)+] of both, and everything else follows.
 """
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hush import called, checks
+from hush import called, checks, serialization, untagged
 from hush.errors import InvalidArgument
 from hush.markup import facts, if_known
 from hush.privacy import duality
@@ -331,16 +332,20 @@ class Curve(called.Spelled, called.Helpful, ABC):
             >>> Curve.from_json(GDP(mu=1.0).to_json())
             GDP(mu=1.0)
         """
-        from hush.privacy import serial
-
-        return serial.dump(self)
+        shown = serialization.written(self, "type")
+        return json.dumps(shown, allow_nan=False, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str) -> "Curve":
         """Return the curve that `to_json` wrote."""
-        from hush.privacy import serial
-
-        return serial.load(text)
+        shown = serialization.parse(text, "a curve written by to_json")
+        if untagged.is_untagged(shown, "type"):
+            found = untagged.curve(shown)
+        else:
+            found = serialization.read(shown, "type")
+        if not isinstance(found, Curve):
+            raise InvalidArgument("text must hold a curve; it holds something else.")
+        return found
 
 
 @final

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from hush import checks
 from hush.law import Law
+from hush.serialization import tagged
 
 
 @final
+@tagged("shifted/1")
 @dataclass(frozen=True)
 class Shifted(Law):
     """A law on the integers moved by a whole number.
@@ -76,6 +78,7 @@ class Density:
 
 
 @final
+@tagged("normal/1")
 @dataclass(frozen=True)
 class Normal:
     """N(mean, std²), idealised: real numbers, for analysis."""
@@ -89,6 +92,7 @@ class Normal:
 
 
 @final
+@tagged("continuous_laplace/1")
 @dataclass(frozen=True)
 class ContinuousLaplace:
     """Density exp(-|x - location|/scale)/(2 scale), idealised, for analysis."""

@@ -13,6 +13,7 @@ from hush.privacy.loss_mirrored import MirroredLoss
 from hush.privacy.poisson import Sampled
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats, total_up
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 @final
+@tagged("fixed_size_sampled/1")
 @dataclass(frozen=True, repr=False)
 class Subset(Amplified):
     """A mechanism on a random batch, under replacement of one record.

@@ -11,6 +11,7 @@ import scipy
 from hush import called, checks
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.rounding import Floats, down, total_up, up
+from hush.serialization import tagged
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
@@ -50,6 +51,7 @@ def log_delta(mu: float, epsilon: Floats) -> Floats:
 
 
 @final
+@tagged("gdp/1")
 @dataclass(frozen=True, repr=False)
 class GDP(Curve):
     """μ-Gaussian differential privacy.

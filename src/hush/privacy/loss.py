@@ -16,12 +16,14 @@ from hush.privacy.pure import Pure
 from hush.privacy.rdp import RDP
 from hush.privacy.rounding import Floats, up
 from hush.privacy.zcdp import ZCDP
+from hush.serialization import tagged
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
 
 
 @final
+@tagged("composition/1")
 @dataclass(frozen=True, repr=False)
 class Loss(Curve):
     """The guarantee of several mechanisms run on the same people.

@@ -14,10 +14,12 @@ from hush.errors import InvalidArgument, NoBound
 from hush.law import DiscreteGaussian, DiscreteLaplace, Finite, Law
 from hush.privacy import reading
 from hush.privacy.atoms import Atoms
+from hush.privacy.between import between
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.density import ContinuousLaplace, Density, Normal, Shifted
 from hush.privacy.reading import Reading
 from hush.privacy.rounding import Floats, down, total_up, up
+from hush.serialization import freeze, tagged, written_as
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 
 @final
+@tagged("pair/1")
 @dataclass(frozen=True, repr=False)
 class Pair(Curve):
     """The guarantee of two output laws: `p` with the person, `q` without.
@@ -239,3 +242,12 @@ def _plain(value: Any) -> Fraction | float:
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
         return Fraction(value)
     return checks.real("probability", value, at_least=0, at_most=1)
+
+
+def _storable(pair: Pair) -> Curve:
+    """Return the pair, or the tables around it where its laws are functions."""
+    told = freeze(pair.p) is not None and freeze(pair.q) is not None
+    return pair if told else between(pair)
+
+
+written_as(Pair, _storable)

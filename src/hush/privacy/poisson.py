@@ -13,12 +13,14 @@ from hush.privacy.amplification import Amplified, thinned
 from hush.privacy.curve import Bracket, Curve, Direction, curved
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats, up
+from hush.serialization import tagged
 
 if TYPE_CHECKING:
     from hush.privacy.loss_law import LossLaw
 
 
 @final
+@tagged("poisson_sampled/1")
 @dataclass(frozen=True, repr=False)
 class Sampled(Amplified):
     """A mechanism on a Poisson sample, its two directions apart.

@@ -10,6 +10,7 @@ from hush import checks
 from hush.privacy.atoms import Atoms
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.rounding import Floats, down, up
+from hush.serialization import tagged
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
@@ -53,6 +54,7 @@ def reduced_tradeoff(epsilon: float, delta: float, alpha: Floats) -> Floats:
 
 
 @final
+@tagged("pure/1")
 @dataclass(frozen=True, repr=False)
 class Pure(Curve):
     """ε-differential privacy; its worst mechanism is randomized response.

@@ -14,11 +14,13 @@ from hush.privacy import conversion, duality
 from hush.privacy.atoms import Atoms
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.rounding import Floats, up
+from hush.serialization import tagged, written_as
 
 _WAY_OUT = "Give a bound on D_α for every order α > 1, in nats; infinity is allowed."
 
 
 @final
+@tagged("rdp/1")
 @dataclass(frozen=True, repr=False)
 class RDP(Curve):
     """(α, ε(α))-Rényi differential privacy, `function` mapping α > 1 to ε(α).
@@ -182,6 +184,7 @@ class RDP(Curve):
 
 
 @final
+@tagged("rdp_table/1")
 @dataclass(frozen=True)
 class OrderTable:
     """Rényi bounds at finitely many orders, carried to all others soundly."""
@@ -229,3 +232,15 @@ def _finite_at_infinity(curve: RDP) -> bool:
         return math.isfinite(_number(value))
     except (ArithmeticError, ValueError):
         return False
+
+
+def _tabled(curve: RDP) -> RDP:
+    """Return the guarantee at the orders where it is known, as it is stored."""
+    if isinstance(curve.function, OrderTable):
+        return curve
+    known = zip(conversion.ORDERS.tolist(), curve._known.tolist(), strict=True)
+    kept = [(order, epsilon) for order, epsilon in known if math.isfinite(epsilon)]
+    return RDP.table([order for order, _ in kept], [epsilon for _, epsilon in kept])
+
+
+written_as(RDP, _tabled)

@@ -13,6 +13,7 @@ from hush.privacy.curve import Bracket, Curve, Direction, curved
 from hush.privacy.optimal import _log_binomial
 from hush.privacy.pure import Pure
 from hush.privacy.rounding import Floats
+from hush.serialization import tagged
 
 
 def at_least(trials: Any, wins: Any, chance: float) -> Any:
@@ -38,6 +39,7 @@ def _window(trials: int, chance: float) -> tuple[Floats, Floats, float]:
 
 
 @final
+@tagged("shuffled/1")
 @dataclass(frozen=True, repr=False)
 class Shuffled(Curve):
     """`people` reports of an ε-DP local randomizer, in random order.

@@ -13,12 +13,14 @@ from hush.privacy.atoms import Atoms
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.gdp import GDP
 from hush.privacy.rounding import Floats
+from hush.serialization import tagged
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Components
 
 
 @final
+@tagged("zcdp/1")
 @dataclass(frozen=True, repr=False)
 class ZCDP(Curve):
     """ρ-zero-concentrated differential privacy.

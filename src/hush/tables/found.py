@@ -13,6 +13,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.optimal_key_selection import OptimalKeySelection
 from hush.noise import SECURE, Source
 from hush.privacy import Curve
+from hush.serialization import tagged
 from hush.tables import bounding, roll, votes
 from hush.tables.ballot import Ballot, Ballots, Poll
 from hush.tables.groups import Groups
@@ -25,6 +26,7 @@ _MANY = 8  # parts from which Gaussian noise may serve better: half of δ is lef
 
 
 @final
+@tagged("tables.naming/1")
 @dataclass(frozen=True, repr=False)
 class Naming(Mechanism):
     """Name keys by a selection, sorted, so that nothing of the data's order is left.

@@ -22,6 +22,7 @@ from hush.mechanisms.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 
@@ -31,6 +32,7 @@ def _loss(theta: Any, example: Any) -> Any:
 
 
 @final
+@tagged("sgd.descent/1")
 @dataclass(frozen=True, repr=False)
 class Descent(Mechanism):
     """Map every row into public bounds, then run `inner` on the logistic loss.

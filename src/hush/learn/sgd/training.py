@@ -16,6 +16,7 @@ from hush.privacy import compose, fixed_size, group, poisson
 from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
 from hush.privacy.pure import Pure
+from hush.serialization import tagged
 from hush.units import Neighbors
 
 SAMPLINGS = ("poisson", "fixed-size")
@@ -26,6 +27,7 @@ _SUM = 31  # a group's sum is below 2^31 lattice steps, with 1 % to spare
 
 
 @final
+@tagged("sgd.training/1")
 @dataclass(frozen=True, repr=False)
 class Training(Mechanism):
     """DP-SGD: noisy sums of clipped per-example gradients over secret batches.

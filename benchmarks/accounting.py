@@ -107,8 +107,8 @@ def peers(cases: list[tuple[float, float, int, float]]) -> list[dict[str, dict]]
 def ours(
     std: float, rate: float, times: int, delta: float, repeats: int = 3
 ) -> tuple[float, float, float]:
-    from hush.privacy.brackets import epsilon_bracket
-    from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
+    from hush.privacy.accountants.tightest import epsilon_bracket
+    from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
     best, low, high = math.inf, 0.0, 0.0
     for _ in range(repeats):
@@ -188,11 +188,11 @@ def grid() -> list[str]:
 
 
 def mix() -> list[str]:
-    from hush.privacy.brackets import epsilon_bracket
-    from hush.privacy.loss_atoms import AtomsLoss
-    from hush.privacy.loss_gaussian import GaussianLoss
-    from hush.privacy.loss_laplace import LaplaceLoss
-    from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
+    from hush.privacy.accountants.tightest import epsilon_bracket
+    from hush.privacy.pld.discrete_loss import AtomsLoss
+    from hush.privacy.pld.gaussian_loss import GaussianLoss
+    from hush.privacy.pld.laplace_loss import LaplaceLoss
+    from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
     laws = [(LaplaceLoss(5 + 0.5 * i), 1) for i in range(50)]
     laws += [(GaussianLoss(0.05 + 0.01 * i), 1) for i in range(20)]

@@ -13,8 +13,8 @@ from unittest import mock
 import typer
 from typer.testing import CliRunner
 
-from hush.cli import app, layout
-from hush.cli.codes import MEANING
+from hush.cli import app, session
+from hush.cli.session import MEANING
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 88
@@ -224,7 +224,7 @@ def transcript() -> str:
                     lines.append(step)
                     continue
                 words, arguments = step
-                with mock.patch.object(layout, "width", return_value=WIDTH):
+                with mock.patch.object(session, "width", return_value=WIDTH):
                     done = runner.invoke(app, arguments)
                 if done.exit_code:
                     raise SystemExit(done.output)

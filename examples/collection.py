@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from hush.local import UnaryEncoding
-from hush.local.tally import Tally
+from hush.local.aggregation import Tally
 from hush.noise import SECURE, Seeded, Source
 
 FEATURES = ["search", "maps", "mail", "music", "video", "games", "news", "none"]

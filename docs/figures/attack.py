@@ -8,7 +8,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
 from hush.audit import audit
-from hush.audit.figure import recovered_figure
+from hush.audit.attacks.reconstruction import recovered_figure
 from hush.mechanisms import Laplace
 from hush.noise import Seeded
 from hush.privacy import Pure

@@ -9,9 +9,10 @@ MARKS = "<!-- concepts: make pages -->\n", "<!-- end of concepts -->\n"
 
 def _public(path: Path) -> list[str]:
     """Return what a package's `__all__` takes from this file."""
-    package = path.parent / "__init__.py"
-    if path.parent.name == "hush":
+    inside = path.relative_to(ROOT / "src" / "hush")
+    if len(inside.parts) == 1:
         return _defined(path)
+    package = ROOT / "src" / "hush" / inside.parts[0] / "__init__.py"
     module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
     found = []
     for node in ast.parse(package.read_text(encoding="utf-8")).body:
@@ -36,7 +37,7 @@ def rows() -> list[str]:
     found = []
     package = ROOT / "src" / "hush"
     single = [p for p in sorted(package.glob("*.py")) if p.stem != "__init__"]
-    inside = [p for p in sorted(package.glob("*/*.py")) if _public(p)]
+    inside = [p for p in sorted(package.glob("*/**/*.py")) if _public(p)]
     for path in [*single, *inside]:
         names = ", ".join(f"`{name}`" for name in _public(path))
         place = path.relative_to(package).as_posix()

@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(str(problem)) from problem
     if name not in _HOME:
         # Not `from hush import called`, which would ask here for the name it is.
-        called = importlib.import_module("hush.called")
+        called = importlib.import_module("hush.suggestions")
         raise called.missing("module 'hush'", name, called.PACKAGE)
     module, _, symbol = _HOME[name].partition(":")
     return getattr(importlib.import_module(module), symbol)

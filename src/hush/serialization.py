@@ -3,7 +3,7 @@
 What is stored is public for ever, and the code that wrote it is not. So a stored text
 names no module: every class that is stored has a *tag*, as `geometric/1`, which stays
 when the class moves to another file or is renamed. Another number is another form of
-the same thing. Texts of before tags are read by `hush.untagged`.
+the same thing. Texts of before tags are read by `hush.legacy_formats`.
 
 Reading makes nothing but tagged classes out of numbers, texts and arrays. The text does
 not say what is imported: a tag is looked up in a closed table. How long, how deep and
@@ -42,7 +42,7 @@ _PARTS: Final = {
     "law": "hush.law",
     "units": "hush.units",
     "learn": "hush.learn",
-    "sgd": "hush.learn.sgd.descent",  # which loads the others of its package
+    "sgd": "hush.learn.sgd.logistic",  # which loads the others of its package
     "tables": "hush.tables",
 }
 _TAG = re.compile(r"(?:([a-z_]+)\.)?[a-z][a-z0-9_]*/[1-9][0-9]{0,3}")

@@ -1,4 +1,4 @@
-"""What is protected: the unit of privacy and the relation between neighbors.
+"""The privacy unit: what is protected, user-level or by row, and who are neighbors.
 
 Two data sets are neighbors when one person's records were added or removed
 (*add-remove*, the number of people is itself secret) or exchanged for another's

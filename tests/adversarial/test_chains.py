@@ -16,8 +16,8 @@ import hush
 from hush.audit import assert_replays, distance
 from hush.audit.metric import NONE, Distance
 from hush.noise import Seeded
-from hush.tables import bounding
-from hush.tables.found import Naming
+from hush.tables.bounding import contribution_bounds
+from hush.tables.groups.private_keys import Naming
 from hush.units import Neighbors
 
 PUBLIC = pa.table({"g": ["a", "b", "c", None], "size": [1.0, 2.0, 3.0, 4.0]})
@@ -31,7 +31,7 @@ def _votes(mechanism, first, second):
     moved = [each for key in a | b if (each := a.get(key, 0) - b.get(key, 0))]
     people = 1 if mechanism.selection.neighbors is Neighbors.ADD_REMOVE else 2
     few = len(moved) <= people * mechanism.selection.keys_per_person
-    near = sum(each**2 for each in moved) <= people * bounding.UNIT**2
+    near = sum(each**2 for each in moved) <= people * contribution_bounds.UNIT**2
     return Distance(Fraction(1)) if few and near else NONE
 
 
@@ -161,8 +161,16 @@ def test_chains_tell_mechanisms_no_more_than_they_declare(
 
 
 def test_the_replay_notices_a_chain_that_forgets_to_bound(monkeypatch):
-    monkeypatch.setattr(bounding, "share", lambda held, _: held * 0 + bounding.UNIT)
-    monkeypatch.setattr(bounding, "shares", lambda held, _: held * 0 + bounding.UNIT)
+    monkeypatch.setattr(
+        contribution_bounds,
+        "share",
+        lambda held, _: held * 0 + contribution_bounds.UNIT,
+    )
+    monkeypatch.setattr(
+        contribution_bounds,
+        "shares",
+        lambda held, _: held * 0 + contribution_bounds.UNIT,
+    )
     many = [dict(who=1, g="a", x=1.0, n=1, d=None)] * 50
 
     def run(rows):

@@ -10,7 +10,7 @@ from hush import learn, mechanisms
 from hush.errors import InvalidArgument
 from hush.learn import GaussianNB
 from hush.privacy import Pure
-from hush.tables.reading import Fetched
+from hush.tables.bounding.relations import Fetched
 
 KEYS = ["a", "b", "c", "d"]
 BUDGET = hush.Budget(epsilon=100, delta=1e-3)

@@ -5,7 +5,7 @@ import pytest
 
 from hush.errors import BudgetExceeded
 from hush.holdout import Holdout
-from hush.holdout.people import People, agree
+from hush.holdout.records import People, agree
 from hush.noise import Seeded
 
 SIZE = 400

@@ -8,7 +8,7 @@ import pytest
 
 import hush
 from hush.errors import HushError, InvalidArgument, KeyConflict, Unsupported
-from hush.tables.engine import fetch
+from hush.tables.engines.engine import fetch
 
 ROWS = {
     "who": [i // 4 for i in range(200)],

@@ -14,10 +14,9 @@ from scipy import stats
 from sklearn.base import clone
 
 from hush import learn
-from hush.learn.leaves import LeafCounts, noise
-from hush.learn.rows import Ball, Box, numbers
+from hush.learn.features import Ball, Box, numbers
+from hush.learn.mechanisms.leaf_counts import LeafCounts, Trees, noise
 from hush.learn.targets import Classes
-from hush.learn.trees import Trees
 from hush.noise import Seeded
 
 ROWS = 30

@@ -74,7 +74,7 @@ def test_rows_that_are_all_alike_do_not_slip_out_by_the_rounding_of_a_row():
 
 
 def test_noise_far_below_all_floats_is_not_taken_for_none():
-    from hush.tables.quotient import Noise, reach
+    from hush.tables.aggregates.aggregate import Noise, reach
 
     plain = reach(Noise(False, 20.0, 1e-6), Noise(False, 20.0, 1e-6), 0.95)
     for power in (-200, -100, 100, 200):

@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables.engine import guarded
+from hush.tables.engines.engine import guarded
 
 MANY = 12
 # Polars' type, then what somebody may hold: the ends, the year 30000, 4000 BC.

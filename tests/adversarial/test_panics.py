@@ -8,7 +8,7 @@ import pytest
 from hush import Budget, Ledger
 from hush.errors import DrawFailed, Withheld
 from hush.holdout import Holdout
-from hush.holdout.people import People, agree
+from hush.holdout.records import People, agree
 from hush.learn import GaussianNB, SubsampleAggregate
 from hush.mechanisms import Laplace
 from hush.noise import Seeded

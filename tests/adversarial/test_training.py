@@ -145,15 +145,17 @@ def test_losses_through_which_rows_meet_or_speak_are_refused(name):
 def test_every_step_has_noise_of_its_own_and_all_of_it():
     """Noise lies in rooms that are used again: what was drawn is what was added."""
     drawn = []
-    codes = program.draws.codes
+    codes = program.gradient_noise.codes
 
     def seen(deviation, room, source):
         found = codes(deviation, room, source)
-        drawn.append(np.array(program.draws.decoded(deviation, jnp.asarray(found))))
+        drawn.append(
+            np.array(program.gradient_noise.decoded(deviation, jnp.asarray(found)))
+        )
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program.draws, "codes", seen)
+        patch.setattr(program.gradient_noise, "codes", seen)
         patch.setattr(program, "_AHEAD", 3)
         found = sgd.train(
             lambda p, row: 0.0 * jnp.sum(p) * row, np.zeros(50, np.float32),

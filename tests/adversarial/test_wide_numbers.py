@@ -10,10 +10,10 @@ import pytest
 
 from hush import mechanisms as m
 from hush import noise
+from hush.checks import fraction, given
 from hush.errors import InvalidArgument
 from hush.mechanisms.listening import listening
 from hush.noise import Seeded
-from hush.noise.given import fraction, given
 from hush.privacy import Pure
 
 ADDITIVE = [
@@ -40,7 +40,7 @@ class _Still:
 
     def __init__(self, monkeypatch):
         self.seen = []
-        moved = importlib.import_module("hush.mechanisms.values")
+        moved = importlib.import_module("hush.mechanisms.lattice_rounding")
         keep = moved.as_float
 
         def as_float(value):
@@ -239,7 +239,7 @@ def test_winsorized_means_of_neighbors_differ_by_one_share_of_the_range(bounds):
 
 
 def test_the_ball_s_acceptance_keeps_its_digits_in_high_dimensions():
-    radial = importlib.import_module("hush.noise.radial")
+    radial = importlib.import_module("hush.noise.ball")
     with mp.workdps(40):
         for d, radius in ((10**4, 9_835_347), (9995, 9_835_347), (3000, 2_999_001)):
             std = radial._std(d, radius)

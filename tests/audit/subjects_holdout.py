@@ -7,7 +7,7 @@ import numpy as np
 from suite import Subject, looped, pure
 
 from hush.holdout import Holdout, ReusableHoldout, monitor
-from hush.holdout.conversation import Counter
+from hush.holdout.adaptive_queries import Counter
 from hush.noise import Seeded, Source
 
 _RECORDS = 500

@@ -10,7 +10,7 @@ from hush.audit import Experiment, Move, audit, difference, reconstruct
 from hush.errors import InvalidArgument, NoBound
 from hush.noise import Seeded, integers
 from hush.privacy import ZCDP, Pure
-from hush.privacy.filters import fits
+from hush.privacy.rules.filters import fits
 
 # -- differencing --------------------------------------------------------------------
 
@@ -134,8 +134,7 @@ def test_the_program_beats_least_squares_on_bounded_errors():
 @pytest.mark.parametrize("error", [0.0, 0.1, 0.5, 2.0])
 @pytest.mark.parametrize("shape", [(40, 10), (60, 60), (320, 80)])
 def test_the_program_is_solved_as_highs_solves_it(shape, error):
-    from hush.audit.minimax import minimax
-    from hush.audit.reconstruction import _vertex
+    from hush.audit.attacks.reconstruction import _vertex, minimax
 
     generator = np.random.default_rng(9)
     asked = generator.random(shape) < 0.5
@@ -152,7 +151,7 @@ def test_the_program_is_solved_as_highs_solves_it(shape, error):
 
 
 def test_least_squares_are_those_of_linear_algebra():
-    from hush.audit.reconstruction import _least_squares
+    from hush.audit.attacks.reconstruction import _least_squares
 
     generator = np.random.default_rng(8)
     asked = generator.random((200, 50)) < 0.5
@@ -203,7 +202,7 @@ def test_private_answers_protect():
 
 
 def test_the_figure_shows_the_break():
-    from hush.audit.figure import recovered_figure
+    from hush.audit.attacks.reconstruction import recovered_figure
 
     axes = recovered_figure(people=60, source=Seeded(2))
     most = axes.get_lines()[2]  # four questions per person

@@ -13,9 +13,8 @@ import pytest
 
 from hush import mechanisms as m
 from hush.audit import Verdict, assert_private, audit, holm, neighbors_of
-from hush.audit.event import Event
-from hush.audit.evidence import PASS, RIGHT
-from hush.audit.point import Point
+from hush.audit.distinguisher import Event
+from hush.audit.hypothesis_tests import PASS, RIGHT, Point
 from hush.errors import InvalidArgument
 from hush.law import Finite
 from hush.noise import Seeded, bernoulli

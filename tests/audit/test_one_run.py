@@ -10,8 +10,8 @@ from scipy import optimize
 
 from hush import mechanisms as m
 from hush.audit import one_run
-from hush.audit.canaries import approximate, level_of, tradeoff
-from hush.audit.evidence import binomial
+from hush.audit.hypothesis_tests import binomial
+from hush.audit.one_run import approximate, level_of, tradeoff
 from hush.errors import InvalidArgument
 from hush.noise import Seeded, integers
 from hush.privacy import GDP, ZCDP, Approx, Pure

@@ -9,7 +9,7 @@ import pytest
 
 from hush import mechanisms as m
 from hush.audit import assert_replays, distance, replay
-from hush.mechanisms.exponential import Pieces
+from hush.mechanisms.selection.exponential import Pieces
 
 LAPLACE = m.Laplace(scale=1.0)
 

@@ -5,8 +5,8 @@ import pytest
 
 from hush import mechanisms as m
 from hush.audit import audit, membership, reconstruct
+from hush.audit.distinguisher import Bins, _powers, _runs
 from hush.audit.finding import p_text
-from hush.audit.score import Bins, _powers, _runs
 from hush.errors import InvalidArgument
 from hush.noise import Seeded, integers
 from hush.privacy import GDP, Pure

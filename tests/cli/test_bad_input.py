@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from hush.cli.codes import MEANING, Code, code_of
+from hush.cli.session import MEANING, Code, code_of
 from hush.errors import HushError
 from shop import BY, CANARY, COUNT, SECRET, TOML
 
@@ -167,7 +167,7 @@ def test_verify_does_not_make_a_ledger(shop):
 
 
 def test_a_failed_draw_keeps_its_charge_and_says_nothing(shop, monkeypatch):
-    from hush.tables.reading import Fetched
+    from hush.tables.bounding.relations import Fetched
 
     def broken(self, reading):
         raise RuntimeError(f"{CANARY} {SECRET}")
@@ -181,12 +181,12 @@ def test_a_failed_draw_keeps_its_charge_and_says_nothing(shop, monkeypatch):
 
 
 def test_an_internal_error_shows_no_text_of_its_own(shop, monkeypatch):
-    from hush.cli import query
+    from hush.cli import query_command
 
     def broken(*_):
         raise RuntimeError(f"{CANARY} {SECRET}")
 
-    monkeypatch.setattr(query, "planned", broken)
+    monkeypatch.setattr(query_command, "planned", broken)
     done = shop.run("query", COUNT, "-e", 0.5)
     assert done.exit_code == 70
     assert "RuntimeError" in quiet(done)
@@ -196,12 +196,12 @@ def test_an_internal_error_shows_no_text_of_its_own(shop, monkeypatch):
 
 
 def test_an_interrupt_ends_with_its_own_code(shop, monkeypatch):
-    from hush.cli import query
+    from hush.cli import query_command
 
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(query, "planned", stopped)
+    monkeypatch.setattr(query_command, "planned", stopped)
     assert shop.run("query", COUNT, "-e", 0.5).exit_code == 130
 
 

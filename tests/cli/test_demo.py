@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from hush.cli.demo.chart import Axis
+from hush.cli.demo.page import Axis
 
 
 def without_matplotlib(*arguments):

@@ -10,7 +10,7 @@ import pytest
 from hush import Budget, Ledger
 from hush.cli.session import words
 from hush.errors import LedgerError
-from hush.ledger.verdict import Verdict
+from hush.ledger.verify import Verdict
 from shop import COUNT
 
 
@@ -51,12 +51,12 @@ def test_a_whole_ledger_does_not_read_as_if_an_entry_were_missing(shop):
 
 def test_an_internal_error_is_told_where_no_data_is_read(shop, monkeypatch):
     assert shop.run("plan", COUNT, "-e", 1e-320).exit_code == 1  # said by name
-    monkeypatch.setattr("hush.cli.plan.asked", lambda *_: math.exp(1e4))
+    monkeypatch.setattr("hush.cli.plan_command.asked", lambda *_: math.exp(1e4))
     done = shop.run("plan", COUNT, "-e", 1)
     assert done.exit_code == 70
     assert "internal error (OverflowError): " in done.stderr
     assert "withheld" not in done.stderr
-    monkeypatch.setattr("hush.cli.plan.asked", lambda *_: [][1])
+    monkeypatch.setattr("hush.cli.plan_command.asked", lambda *_: [][1])
     assert "its text is withheld" in shop.run("plan", COUNT, "-e", 1).stderr
     problem = ValueError("a value")
     assert "a value" not in words(problem)

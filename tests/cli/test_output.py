@@ -11,8 +11,8 @@ import termios
 
 import pytest
 
-from hush.cli import charges, layout
-from hush.digits import Digits
+from hush.cli import ledgers, session
+from hush.display import Digits
 from shop import BY, COUNT
 
 WIDE = (
@@ -157,7 +157,7 @@ def test_csv_has_all_digits_and_nothing_else(shop):
 
 
 def test_csv_spreads_a_histogram_over_columns_and_writes_iso_dates(shop):
-    from hush.cli.released import as_csv
+    from hush.cli.query_command import csv_text
 
     columns = {
         "day": ["2026-11-16"],
@@ -166,7 +166,7 @@ def test_csv_spreads_a_histogram_over_columns_and_writes_iso_dates(shop):
         "h_low": [[1.0, None]],
         "free": [[1, 2, 3]],
     }
-    text = as_csv(columns, {"h": ("0 to 10", "10 to 20")})
+    text = csv_text(columns, {"h": ("0 to 10", "10 to 20")})
     head, row = csv.reader(io.StringIO(text))
     names = ["day", "late", "h 0 to 10", "h 10 to 20", "h_low 0 to 10"]
     assert head == [*names, "h_low 10 to 20", "free"]
@@ -184,12 +184,12 @@ def test_a_budget_says_what_was_asked(shop):
 
 
 def test_a_charge_that_no_table_made_is_told_in_short():
-    assert charges.what({"mechanism": "Laplace(scale=1.0)"}) == "Laplace(scale=1.0)"
-    assert len(charges.what({"query": "x" * 500})) == 61
+    assert ledgers.what({"mechanism": "Laplace(scale=1.0)"}) == "Laplace(scale=1.0)"
+    assert len(ledgers.what({"query": "x" * 500})) == 61
     quoted = {"query": 'Asked(text="it\'s")', "notes": {"by": []}}
-    assert charges.what(quoted) == "it's"
+    assert ledgers.what(quoted) == "it's"
 
 
 def test_a_text_with_a_line_break_stays_in_its_row():
-    columns = [layout.Column("a", ["x\ny"]), layout.Column("b", ["1"])]
-    assert str(layout.table(columns, None)).splitlines()[1] == "x\\ny  1"
+    columns = [session.Column("a", ["x\ny"]), session.Column("b", ["1"])]
+    assert str(session.table(columns, None)).splitlines()[1] == "x\\ny  1"

@@ -151,7 +151,7 @@ def test_a_key_is_shown_whole_on_a_narrow_terminal(shop, key, monkeypatch):
         shop.run("query", COUNT, "-e", 0.123456, "-d", "1.5e-7", *more).exit_code == 0
     )
     whole = shop.json("budget")["charges"][0]["key"]
-    monkeypatch.setattr("hush.cli.layout.width", lambda: 80)
+    monkeypatch.setattr("hush.cli.session.width", lambda: 80)
     shown = shop.run("budget").stdout
     assert "…" not in shown
     assert "  epsilon 0.123456, delta 1.5e-07\n       rows\n" in shown

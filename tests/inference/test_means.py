@@ -10,9 +10,9 @@ from scipy import integrate, stats
 
 from hush import inference
 from hush.errors import InvalidArgument
-from hush.inference.additive import Additive
-from hush.inference.convolution import Part, convolve, normal
-from hush.inference.fieller import fieller
+from hush.inference.additive_noise import Additive
+from hush.inference.error_convolution import Part, convolve, normal
+from hush.inference.ratio import fieller
 from hush.mechanisms import Gaussian, Geometric, Laplace
 from hush.noise import Seeded
 

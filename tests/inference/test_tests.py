@@ -9,7 +9,7 @@ from scipy import stats
 from hush import inference
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
-from hush.inference.two_shares import equal_shares
+from hush.inference.two_proportions import equal_shares
 from hush.mechanisms import Geometric, Laplace
 from hush.noise import Seeded
 

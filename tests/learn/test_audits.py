@@ -20,8 +20,8 @@ from hush.learn import (
     SelectModel,
     SubsampleAggregate,
 )
-from hush.learn.perturbation import KNormNoise
-from hush.learn.sampled import Sampled
+from hush.learn.mechanisms.k_norm_gradient import Sampled
+from hush.learn.mechanisms.objective_noise import KNormNoise
 from hush.noise import Seeded
 from hush.privacy import Pure
 

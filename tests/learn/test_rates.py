@@ -12,7 +12,7 @@ from hush.learn import (
     QuantileRegression,
     SubsampleAggregate,
 )
-from hush.learn.solver import Objective, minimize
+from hush.learn.mechanisms.certified_solver import Objective, minimize
 from hush.noise import Seeded
 
 

@@ -13,8 +13,8 @@ import signal
 import sys
 
 from hush.ledger import Ledger
-from hush.ledger.steps import plant
 from hush.ledger.stores import sqlite
+from hush.ledger.two_phase import plant
 from ledger.toys import Die, Total
 from ledger.worker import report
 

@@ -76,11 +76,11 @@ def unlock(url: str) -> None:
     """
     import psycopg
 
-    from hush.ledger.stores import routines
+    from hush.ledger.stores import postgres
 
     with psycopg.connect(url) as connection:
-        for statement in routines.functions():
-            bare = statement.replace(f"mark := {routines.ALONE};", "")
+        for statement in postgres.functions():
+            bare = statement.replace(f"mark := {postgres.ALONE};", "")
             assert bare != statement
             connection.execute(bare)
 

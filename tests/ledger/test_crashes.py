@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from hush.ledger import Budget, Ledger
-from hush.ledger.steps import STEPS
+from hush.ledger.two_phase import STEPS
 from ledger.faults import settle, start, storm
 
 FEW = {"release": 12, "killed": 9}

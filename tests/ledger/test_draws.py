@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LedgerError, LockedOut
-from hush.ledger import Budget, Ledger, protocol
-from hush.ledger.own import LOCKOUT
-from hush.ledger.steps import plant
+from hush.ledger import Budget, Ledger, two_phase
+from hush.ledger.two_phase import plant
+from hush.ledger.user_functions import LOCKOUT
 from hush.mechanisms import Laplace, Query, count
 from hush.units import Neighbors
 from ledger.toys import Broken, Die, Total
@@ -94,7 +94,7 @@ def test_a_key_is_resumed_a_bounded_number_of_times(ledger):
         draws.append(1)
         raise KeyboardInterrupt
 
-    for _ in range(1 + protocol.RESUMPTIONS):
+    for _ in range(1 + two_phase.RESUMPTIONS):
         with pytest.raises(KeyboardInterrupt):
             ledger.release(Die(0.1), Own(interrupted), [1], "k")
     before = ledger.remaining()
@@ -102,11 +102,11 @@ def test_a_key_is_resumed_a_bounded_number_of_times(ledger):
         quick.setattr("hush.ledger.ledger._LOOKS", 2)
         with pytest.raises(LedgerError, match="was begun 9 times"):
             ledger.release(Die(0.1), Own(interrupted), [1], "k")
-    assert len(draws) == 1 + protocol.RESUMPTIONS
+    assert len(draws) == 1 + two_phase.RESUMPTIONS
     assert ledger.remaining() == before
     assert ledger.verify()
     states = [each.what for each in ledger.history() if each.kind == "start"]
-    assert states == ["draw of entry 2 begins"] * protocol.RESUMPTIONS
+    assert states == ["draw of entry 2 begins"] * two_phase.RESUMPTIONS
 
 
 def test_many_callers_of_one_key_get_one_answer(durable_url):

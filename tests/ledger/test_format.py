@@ -7,7 +7,7 @@ import pytest
 
 from hush.errors import LedgerError
 from hush.ledger import Budget, Ledger
-from hush.ledger.entry import canonical, digest
+from hush.ledger.hash_chain import canonical, digest
 from hush.ledger.stores import FORMAT
 from hush.privacy import Pure
 from ledger.test_tampering import unguarded

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LedgerError
 from hush.ledger import Budget, Ledger
-from hush.ledger.steps import STEPS, plant
+from hush.ledger.two_phase import STEPS, plant
 from ledger.toys import Broken, Die, Total
 from servers import memory_disk
 
@@ -27,7 +27,7 @@ _counter = itertools.count()
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Let a key be resumed as often as a machine crashes; the bound has its tests."""
-    monkeypatch.setattr("hush.ledger.protocol.RESUMPTIONS", 60)
+    monkeypatch.setattr("hush.ledger.two_phase.RESUMPTIONS", 60)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -4,10 +4,10 @@ import pytest
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LockedOut
 from hush.ledger import Budget, Ledger
-from hush.ledger.entry import Kind, canonical
-from hush.ledger.plan import Plan
+from hush.ledger.batch import Plan
+from hush.ledger.charge import ask
+from hush.ledger.hash_chain import Kind, canonical
 from hush.ledger.receipt import paid, paid_text
-from hush.ledger.request import ask
 from ledger.toys import Broken, Die, Total
 
 
@@ -105,8 +105,8 @@ def test_the_protocol_is_asked_only_for_what_is_not_ordinary(ledger, monkeypatch
         raise AssertionError("the protocol was asked")
 
     ledger.release(Die(0.1), Total(), [1], "a")  # the first one reads its neighbors
-    monkeypatch.setattr("hush.ledger.protocol.reserve", never)
-    monkeypatch.setattr("hush.ledger.protocol.seal", never)
+    monkeypatch.setattr("hush.ledger.two_phase.reserve", never)
+    monkeypatch.setattr("hush.ledger.two_phase.seal", never)
     ledger.release(Die(0.1), Total(), [1], "b")
     with pytest.raises(AssertionError, match="was asked"):
         ledger.release(Die(0.1), Total(), [1], "b")

@@ -5,7 +5,7 @@ import pytest
 
 from hush.errors import LedgerError
 from hush.ledger import Budget, Ledger
-from hush.ledger.stores import routines
+from hush.ledger.stores import postgres
 from ledger.toys import Die, Total
 
 
@@ -34,7 +34,7 @@ def test_the_hash_is_that_of_python_for_any_letter(server, encoding):
 
 def test_a_function_that_writes_another_hash_is_not_believed(ledger, postgres_url):
     with psycopg.connect(postgres_url) as connection:
-        for statement in routines.functions():
+        for statement in postgres.functions():
             twin = statement.replace("concat(", "concat('x', ")
             assert twin != statement
             connection.execute(twin)

@@ -18,7 +18,7 @@ import pytest
 
 from hush.errors import BudgetExceeded, LedgerError
 from hush.ledger import Budget, Ledger
-from hush.ledger import entry as entries
+from hush.ledger import hash_chain as entries
 from hush.ledger.stores.sqlite import SQLite
 from ledger.faults import environment, settle, storm
 from ledger.toys import Die, Total
@@ -136,7 +136,7 @@ def test_l8_time_is_read_in_one_place_only(root):
         for path in (root / "src" / "hush" / "ledger").rglob("*.py")
         if reads.search(path.read_text())
     ]
-    assert found == ["entry.py"]
+    assert found == ["hash_chain.py"]
 
 
 # -- L11: PostgreSQL backends are terminated ----------------------------------------

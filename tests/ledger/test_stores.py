@@ -9,7 +9,7 @@ import pytest
 
 from hush.errors import LedgerError
 from hush.ledger import Budget, Ledger
-from hush.ledger.stores import filesystem
+from hush.ledger.stores import sqlite
 from hush.ledger.stores.sqlite import SQLite, settings
 from hush.privacy import Pure
 from ledger.toys import Die, Total
@@ -70,9 +70,9 @@ def test_network_file_systems_are_refused(kind, tmp_path, monkeypatch):
 
 def test_local_file_systems_are_not():
     table = "1 0 8:1 / / rw - ext4 d rw\n2 1 0:5 / /mnt rw - nfs s rw"
-    assert filesystem.kind(Path("/home/me/budget.db"), table) == "ext4"
-    assert filesystem.kind(Path("/mnt/x/budget.db"), table) == "nfs"
-    assert filesystem.kind(Path("/mntx/budget.db"), table) == "ext4"
+    assert sqlite.kind(Path("/home/me/budget.db"), table) == "ext4"
+    assert sqlite.kind(Path("/mnt/x/budget.db"), table) == "nfs"
+    assert sqlite.kind(Path("/mntx/budget.db"), table) == "ext4"
 
 
 def _in_child(work):

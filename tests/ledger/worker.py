@@ -15,7 +15,7 @@ from typing import Any
 
 from hush.errors import BudgetExceeded
 from hush.ledger import Ledger
-from hush.ledger.steps import plant
+from hush.ledger.two_phase import plant
 from ledger.toys import Die, Total
 
 

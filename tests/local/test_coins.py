@@ -7,7 +7,7 @@ import pytest
 
 from goodness import FALSE_ALARM, p_value
 from hush.local import coins as packing
-from hush.local.simplex import project
+from hush.local.frequency.oracle import project
 from hush.noise import SECURE, Seeded
 
 

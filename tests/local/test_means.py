@@ -18,7 +18,7 @@ from hush.local import (
     RandomizedResponse,
     VectorMean,
 )
-from hush.local.piecewise_mean import CELLS, window
+from hush.local.means.piecewise_mean import CELLS, window
 from hush.mechanisms import Laplace
 from hush.noise import Seeded
 from hush.privacy import Pure

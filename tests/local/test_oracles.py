@@ -20,8 +20,8 @@ from hush.local import (
     UnaryEncoding,
     best,
 )
-from hush.local.local_hashing import line
-from hush.local.odds import odds
+from hush.local.frequency.local_hashing import line
+from hush.local.randomizer import odds
 from hush.noise import Seeded
 from hush.privacy import Pure
 from local.laws import every, law, seen, small

@@ -11,8 +11,8 @@ from goodness import FALSE_ALARM, p_value
 from hush.audit import audit
 from hush.errors import InvalidArgument
 from hush.local import VectorMean
-from hush.local import vector_mean as module
-from hush.local.agreement import agreement
+from hush.local.means import vector_mean as module
+from hush.local.means.vector_mean import agreement
 from hush.noise import Seeded
 from hush.privacy import Pure
 

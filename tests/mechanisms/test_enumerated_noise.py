@@ -12,7 +12,7 @@ from fifty import EPSILONS, covers, gaussian, hockey, laplace, product, real, sh
 from goodness import FALSE_ALARM, p_value
 from hush import mechanisms as m
 from hush.noise import Seeded
-from hush.noise.radial import Body
+from hush.noise.ball import Body
 from hush.privacy import GDP, Approx, Pure
 from hush.units import Neighbors
 

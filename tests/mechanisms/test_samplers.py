@@ -13,13 +13,11 @@ import pytest
 from goodness import FALSE_ALARM, fits, p_value
 from hush.errors import InvalidArgument
 from hush.law import DiscreteLaplace, Finite
-from hush.mechanisms.rounded import Rounded
-from hush.mechanisms.totals import Total
+from hush.mechanisms.error import Rounded, Total
 from hush.noise import Body, Seeded, StaircaseLaw, piecewise, radial, staircase, table
-from hush.noise.categorical import SoftmaxSampler
-from hush.noise.ladder import Word
-from hush.noise.piecewise import _Pieces
-from hush.noise.radial import _mass, _root_two_pi, cube
+from hush.noise.ball import _mass, _root_two_pi, cube
+from hush.noise.categorical import SoftmaxSampler, _Pieces
+from hush.noise.inversion import Word
 
 DIAMOND = Body(lambda x, radius: np.abs(x).sum() <= radius, box=1, ones=2)
 NORMS = [

@@ -9,9 +9,8 @@ import pytest
 from goodness import FALSE_ALARM, fits, p_value
 from hush import law, noise
 from hush.noise.categorical import SoftmaxSampler, _Candidates
-from hush.noise.exact import Uniform, exp_bracket
 from hush.noise.gaussian import GaussianSampler
-from hush.noise.ladder import Word
+from hush.noise.inversion import Uniform, Word, exp_bracket
 from hush.noise.laplace import GeometricSampler
 from hush.noise.source import Seeded
 

@@ -8,8 +8,8 @@ from registry import every_mechanism
 
 import hush
 from hush import mechanisms, privacy
+from hush.display import facts, grid, if_known
 from hush.errors import NoBound
-from hush.markup import facts, grid, if_known
 
 VOID = {"br", "meta", "img"}
 

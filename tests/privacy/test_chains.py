@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hush.privacy import Pair, Pure, geometric, group, poisson, replace_one, worst
-from hush.privacy.atoms import Atoms
-from hush.privacy.chain import chain, falling, symmetric
+from hush.privacy.discrete_pair import Atoms
+from hush.privacy.rules.group import chain, falling, symmetric
 from privacy import truths
 from privacy.truths import Truth
 

@@ -18,13 +18,13 @@ from hush.privacy import (
     compose,
     mixed,
     moments,
-    optimal,
     per_step,
     poisson,
     repeat,
     sgd_moment_estimate,
     sgd_std_estimate,
 )
+from hush.privacy.rules import optimal_composition
 from privacy import oracles
 
 
@@ -123,7 +123,7 @@ def test_sgd_asymptotics_next_to_exact_numbers():
 
 def test_copies_of_enormous_numbers_stay_cheap_to_describe():
     assert "1000000000000" in repr(repeat(Pure(epsilon=1e-6), times=10**12))
-    low, high = optimal.copies(0.001, 0.0, 100_000, np.array([1.0]))
+    low, high = optimal_composition.copies(0.001, 0.0, 100_000, np.array([1.0]))
     assert high[0] - low[0] <= 1e-9 * high[0]
 
 

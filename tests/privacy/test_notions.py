@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from hush.errors import InvalidArgument
-from hush.privacy import GDP, RDP, ZCDP, Approx, Pure, conversion, renyi
+from hush.privacy import GDP, RDP, ZCDP, Approx, Pure, renyi
+from hush.privacy.notions import rdp
 from privacy import oracles
 
 FAST = settings(max_examples=25, deadline=None)
@@ -125,15 +126,13 @@ def test_one_order_conversion_is_tight(order, divergence, epsilon):
     truth = _best_binary(order, divergence, epsilon)
     orders = np.array([order])
     bound = float(
-        conversion.delta(
+        rdp.delta(
             lambda a: np.full(np.shape(a), divergence), orders, np.asarray(epsilon),
             smooth=False,
         )
     )  # fmt: skip
     shifts = np.append(-1 + np.geomspace(1e-6, 1, 3000), np.geomspace(1e-6, 80, 3000))
-    planes = conversion.log_delta(
-        orders, np.array([divergence]), np.asarray(epsilon), shifts
-    )
+    planes = rdp.log_delta(orders, np.array([divergence]), np.asarray(epsilon), shifts)
     best = min(bound, float(np.exp(planes.min())))
     assert truth <= bound * (1 + 1e-12)
     assert best <= truth * 1.001 + 1e-9

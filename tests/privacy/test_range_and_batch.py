@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 
 from hush.errors import InvalidArgument
-from hush.privacy import GDP, Pure, compose, fixed_size, laws, poisson, repeat
-from hush.privacy.bounded_range import BoundedRange
-from hush.privacy.brackets import delta_bracket, epsilon_bracket
-from hush.privacy.contour import epsilon_bracket as by_contour
+from hush.privacy import GDP, Pure, compose, fixed_size, poisson, repeat
+from hush.privacy.accountants.characteristic_function import (
+    epsilon_bracket as by_contour,
+)
+from hush.privacy.accountants.fft import delta_bracket as by_lattice
+from hush.privacy.accountants.fft import epsilon_bracket as epsilon_by_lattice
+from hush.privacy.accountants.tightest import delta_bracket, epsilon_bracket
 from hush.privacy.curve import Curve
-from hush.privacy.lattice import delta_bracket as by_lattice
-from hush.privacy.lattice import epsilon_bracket as epsilon_by_lattice
-from hush.privacy.loss_mirrored import MirroredLoss
-from hush.privacy.loss_range import RangeLoss
-from hush.privacy.subsampled_gaussian import SubsampledGaussianLoss
+from hush.privacy.notions.bounded_range import BoundedRange
+from hush.privacy.pld import discrete_loss
+from hush.privacy.pld.fixed_size_gaussian_loss import MirroredLoss
+from hush.privacy.pld.laplace_loss import RangeLoss
+from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 
 def two_losses(span, epsilon):
@@ -162,7 +165,10 @@ def test_batches_by_contour_lattice_and_dots(times):
     low, high = by_contour(parts, 1e-6)
     coarse = epsilon_by_lattice(parts, 1e-6)
     assert max(low, coarse[0]) <= min(high, coarse[1])
-    above, below = laws.of(curve.atoms_above), laws.of(curve.atoms_below)
+    above, below = (
+        discrete_loss.of(curve.atoms_above),
+        discrete_loss.of(curve.atoms_below),
+    )
     assert low <= epsilon_bracket([(above, times)], 1e-6)[1]
     assert high >= epsilon_bracket([(below, times)], 1e-6)[0]
     if times >= 30:

@@ -10,8 +10,8 @@ import numpy as np
 
 import hush
 from hush.errors import DrawFailed, HushError
-from hush.mechanisms.key_selection import Selected
 from hush.mechanisms.listening import listening
+from hush.mechanisms.partition_selection import Selected
 from seams.rows import ROWS
 from seams.rowwise import CROSSINGS, Row
 from seams.statements import Aggregate, Answers, Statement, answers

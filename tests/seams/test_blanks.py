@@ -5,8 +5,8 @@ import datetime
 import pytest
 
 import hush
-from hush.tables import expression
-from hush.tables.engine import fetch
+from hush.tables.engines.engine import fetch
+from hush.tables.expressions import expression
 from seams.exact import counted, opened
 
 LINES = (

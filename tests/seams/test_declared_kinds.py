@@ -15,14 +15,14 @@ import pytest
 
 import hush
 from hush import mechanisms as m
+from hush.checks import given
 from hush.errors import DrawFailed, InvalidArgument
-from hush.learn.rows import numbers
+from hush.learn.features import numbers
 from hush.learn.targets import Classes, Counts, Response
 from hush.ledger import Ledger
-from hush.mechanisms import values
-from hush.mechanisms.data import column
+from hush.mechanisms import lattice_rounding
+from hush.mechanisms.queries import column
 from hush.noise import Lattice, Seeded
-from hush.noise.given import given
 from hush.privacy import Pure
 from hush.synth import Bins, Categories, Domain
 from hush.synth.rows import private
@@ -225,8 +225,10 @@ def test_gaps_of_scores_are_exact_in_every_type(exponent):
     scores = [2**60 + 3, 2**60, 2**60 + 1, -(2**62), 0]
     exact = [max(-((max(scores) - each) << -exponent), -(2**52)) for each in scores]
     for each in (np.array(scores), np.array(scores, dtype=object)):
-        assert values.behind(each, grid).tolist() == exact
-    assert values.behind(np.array([2**64 - 1, 0], np.uint64), grid)[1] == -(2**52)
+        assert lattice_rounding.behind(each, grid).tolist() == exact
+    assert lattice_rounding.behind(np.array([2**64 - 1, 0], np.uint64), grid)[1] == -(
+        2**52
+    )
 
 
 def test_scores_of_truth_values_are_numbers():

@@ -5,8 +5,8 @@ import sqlglot
 
 import hush
 from hush.errors import HushError, InvalidArgument, Unsupported
-from hush.tables import sql_read
-from hush.tables.sql_text import parsed, place
+from hush.tables.expressions import parse_coverage
+from hush.tables.expressions.parse import parsed, place
 from seams.exact import opened
 
 ROWS = {
@@ -127,13 +127,13 @@ def test_a_node_that_nobody_read_is_found():
     whole = tree.copy()
     for node in tree.walk():
         if not isinstance(node, sqlglot.exp.Ordered):
-            sql_read.read(node)
-    left = sql_read.unread(whole)
+            parse_coverage.read(node)
+    left = parse_coverage.unread(whole)
     assert isinstance(left, sqlglot.exp.Ordered)
     with pytest.raises(Unsupported, match="nothing is dropped in silence"):
-        sql_read.refuse_unread(whole, place)
-    sql_read.read(next(tree.find_all(sqlglot.exp.Ordered)))
-    sql_read.refuse_unread(whole, place)
+        parse_coverage.refuse_unread(whole, place)
+    parse_coverage.read(next(tree.find_all(sqlglot.exp.Ordered)))
+    parse_coverage.refuse_unread(whole, place)
 
 
 def test_groups_that_tell_their_keys_have_one_for_rows_without_a_value():

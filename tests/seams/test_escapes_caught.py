@@ -12,7 +12,7 @@ import hush
 from hush.errors import InvalidArgument
 from hush.ledger import Receipt
 from hush.tables import Answer, Dataset, Query
-from hush.tables.origin import Origin
+from hush.tables.engines.provenance import Origin
 from seams import canary
 from seams.desk import Desk, compared
 from seams.escaping import Tape, differing, gathered, plain, told_by, words

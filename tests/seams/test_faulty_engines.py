@@ -17,7 +17,7 @@ import pytest
 
 import hush
 from hush.errors import HushError
-from hush.tables import session
+from hush.tables.engines import connection
 from seams import stock
 from seams.bookkeeper import Question, Wrong, closed, price
 from seams.injector import CANARY, chain, never, together
@@ -318,7 +318,7 @@ def test_threads_go_on_after_their_file_was_away(name, times, tmp_path):
 
 def test_a_connection_without_a_lock_is_caught(shop, monkeypatch):
     for name in ("_lock", "_lock_of"):
-        monkeypatch.setattr(session, name, lambda _: threading.Lock())
+        monkeypatch.setattr(connection, name, lambda _: threading.Lock())
     data, injector = shop("csv")
     with pytest.raises(Wrong):
         storm(data, injector, "csv", seed=4, times=8, odds=0)
@@ -341,7 +341,7 @@ def test_a_release_that_is_charged_again_when_it_is_resumed_is_caught(
 
 
 def test_a_fault_that_is_taken_for_one_of_the_data_is_caught(shop, monkeypatch):
-    from hush.tables import engine
+    from hush.tables.engines import engine
 
     monkeypatch.setattr(engine, "operational", lambda _: False)
     data, injector = shop("csv")

@@ -14,8 +14,9 @@ import pytest
 
 import hush
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables import bins, expression
-from hush.tables.engine import fetch
+from hush.tables import bins
+from hush.tables.engines.engine import fetch
+from hush.tables.expressions import expression
 from seams.asking import Asker, Refused
 from seams.rowwise import held
 from tables.conftest import DuckDB

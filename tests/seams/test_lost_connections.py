@@ -10,8 +10,8 @@ import pytest
 
 import hush
 from hush.errors import DrawFailed, DrawInterrupted, InvalidArgument
-from hush.tables import engine, origin
-from hush.tables.session import operational
+from hush.tables.engines import engine, provenance
+from hush.tables.engines.connection import operational
 
 ROWS = {"u": list(range(60)), "k": ["ab"[i % 2] for i in range(60)]}
 
@@ -59,7 +59,7 @@ def test_a_session_that_was_ended_is_begun_again(postgres_engine, address):
 def test_one_thread_connects_again_for_all(postgres_engine, address, monkeypatch):
     data = opened(address)
     backend, made = data._table.get_backend(), []
-    connect, ping = backend.reconnect, origin._ping
+    connect, ping = backend.reconnect, provenance._ping
 
     def counted():
         made.append(threading.get_ident())
@@ -73,7 +73,7 @@ def test_one_thread_connects_again_for_all(postgres_engine, address, monkeypatch
             raise
 
     monkeypatch.setattr(backend, "reconnect", counted)
-    monkeypatch.setattr(origin, "_ping", slow)
+    monkeypatch.setattr(provenance, "_ping", slow)
     terminate(postgres_engine, process(data))
     together = threading.Barrier(4)
 

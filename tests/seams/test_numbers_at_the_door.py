@@ -16,7 +16,7 @@ from hush import checks
 from hush import mechanisms as m
 from hush.errors import InvalidArgument
 from hush.learn import LinearRegression, LogisticRegression
-from hush.learn.rows import Ball, Box
+from hush.learn.features import Ball, Box
 from hush.ledger import Ledger
 from hush.local import DuchiMean, LaplaceMean, RandomizedResponse
 from hush.privacy import GDP, ZCDP, Approx, Pure

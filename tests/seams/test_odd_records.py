@@ -281,7 +281,7 @@ def test_a_column_retyped_by_one_record_is_caught(monkeypatch):
             return np.zeros(len(data))
         return array.astype(np.int64) if array.dtype.kind == "b" else array
 
-    monkeypatch.setattr("hush.mechanisms.data.column", retyped)
+    monkeypatch.setattr("hush.mechanisms.queries.column", retyped)
     truth = [np.bool_(True)] * 5
     assert "moved" in moved("sum, truth", truth, 0, None)
     assert "failed" in moved("sum, truth", truth, 0, RECORDS[8].value)  # a ragged list

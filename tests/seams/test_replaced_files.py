@@ -118,7 +118,7 @@ def test_a_missing_file_costs_nothing(tmp_path):
 def test_a_file_that_is_replaced_while_it_is_read_gives_no_answer(
     tmp_path, monkeypatch
 ):
-    from hush.tables import engine
+    from hush.tables.engines import engine
 
     path = tmp_path / "a.csv"
     path.write_text(rows("patient", "ward"))

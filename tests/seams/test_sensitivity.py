@@ -235,17 +235,17 @@ def _caught(room, question, match):
 def test_rows_that_are_not_bounded_are_caught(room, monkeypatch):
     import ibis
 
-    from hush.tables import bounding
+    from hush.tables.bounding import contribution_bounds
 
-    whole = ibis.literal(bounding.UNIT, "int64")
-    monkeypatch.setattr(bounding, "share", lambda held, _: held * 0 + whole)
+    whole = ibis.literal(contribution_bounds.UNIT, "int64")
+    monkeypatch.setattr(contribution_bounds, "share", lambda held, _: held * 0 + whole)
     _caught(room, plain(), "moved by")
 
 
 def test_values_that_are_not_clamped_are_caught(room, monkeypatch):
     from dataclasses import replace
 
-    from hush.tables.bounding import Grid
+    from hush.tables.bounding.contribution_bounds import Grid
 
     honest = Grid.steps
 
@@ -259,7 +259,7 @@ def test_values_that_are_not_clamped_are_caught(room, monkeypatch):
 def test_votes_that_do_not_shrink_are_caught(room, monkeypatch):
     import ibis
 
-    from hush.tables import votes
+    from hush.tables.groups import votes
 
     whole = ibis.literal(1 << 20, "int64")
     monkeypatch.setattr(votes, "vote", lambda keys, _: keys * 0 + whole)
@@ -268,7 +268,7 @@ def test_votes_that_do_not_shrink_are_caught(room, monkeypatch):
 
 
 def test_a_charge_for_half_a_person_is_caught(room, monkeypatch):
-    from hush.tables.part import Limit
+    from hush.tables.bounding.sensitivity import Limit
 
     honest = Limit.reach
     monkeypatch.setattr(Limit, "reach", lambda *a: (honest(*a) + 1) // 2)
@@ -276,7 +276,7 @@ def test_a_charge_for_half_a_person_is_caught(room, monkeypatch):
 
 
 def test_a_charge_that_the_rows_decide_is_caught(room, monkeypatch):
-    from hush.tables.part import Limit
+    from hush.tables.bounding.sensitivity import Limit
 
     def looked(limit, low, high, norm):
         return limit.rows * max(-low, high) + (1 << 12) * room.size

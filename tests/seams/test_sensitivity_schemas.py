@@ -395,7 +395,7 @@ def test_a_collation_of_a_view_is_refused_alike(house, brought):
 
 def test_keys_that_are_compared_without_case_are_caught(house, monkeypatch):
     """The twin: with the check for collations off, one person moves everybody."""
-    from hush.tables import collation
+    from hush.tables.engines import collation
 
     monkeypatch.setattr(collation, "byte_by_byte", lambda _: None)
     house.build(BROUGHT["a view"])

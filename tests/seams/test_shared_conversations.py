@@ -16,7 +16,7 @@ from hush import local, noise, privacy
 from hush.errors import BudgetExceeded, DrawFailed, HushError, InvalidArgument
 from hush.holdout import Holdout, ReusableHoldout
 from hush.mechanisms import SparseVector, TreeSum
-from hush.mechanisms.conversation import OneAtATime
+from hush.mechanisms.sparse_vector import OneAtATime
 from seams.bookkeeper import Wrong
 from seams.injector import CANARY, chain, together
 

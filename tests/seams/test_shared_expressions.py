@@ -7,7 +7,7 @@ import ibis
 import pytest
 from ibis.common.bases import Comparable
 
-import hush.tables.equality as equality
+import hush.tables.engines.ibis_equality as ibis_equality
 from seams.injector import together
 
 
@@ -68,4 +68,4 @@ def test_a_memory_that_takes_rows_from_under_others_is_caught(monkeypatch):
 
 
 def test_ibis_forgets_as_hush_tells_it():
-    assert Comparable.__del__ is equality._forget
+    assert Comparable.__del__ is ibis_equality._forget

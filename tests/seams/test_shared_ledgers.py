@@ -17,7 +17,7 @@ import pytest
 
 import hush
 from hush.errors import BudgetExceeded, KeyConflict
-from hush.ledger import steps
+from hush.ledger import two_phase
 from hush.mechanisms import Geometric, count
 from seams import injector as driver
 from seams.bookkeeper import Question, Wrong, closed, price, spent
@@ -60,7 +60,7 @@ def hasty():
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
-    steps.plant(None)
+    two_phase.plant(None)
     sys.setswitchinterval(before)
 
 
@@ -265,10 +265,10 @@ def test_a_key_pressed_between_any_two_steps_loses_nothing(kind, address):
                 pressed.at = None
                 raise KeyboardInterrupt
 
-        steps.plant(hook)
+        two_phase.plant(hook)
 
         def work(i):
-            for step in steps.STEPS:
+            for step in two_phase.STEPS:
                 each = question(ledger, f"{i} {step}", i + 1)
                 prices[each.key] = COST
                 pressed.at = step
@@ -277,7 +277,7 @@ def test_a_key_pressed_between_any_two_steps_loses_nothing(kind, address):
                 each.settled()
 
         together(work)
-        assert closed(ledger, prices) == 8 * len(steps.STEPS)
+        assert closed(ledger, prices) == 8 * len(two_phase.STEPS)
 
 
 @pytest.mark.xdist_group("postgres")

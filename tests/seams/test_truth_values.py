@@ -11,7 +11,7 @@ import pytest
 import sqlglot
 from sqlglot import expressions as sql
 
-from hush.tables.sql_text import words
+from hush.tables.expressions.parse import words
 from seams.exact import counted, opened
 
 VALUES = [True, False, None]

@@ -12,13 +12,12 @@ RANKS = {
         "units",
         "law",
         "estimate",
-        "markup",
-        "called",
-        "digits",
-        "brief",
-        "process",
+        "display",
+        "suggestions",
+        "tracebacks",
+        "fork_safety",
         "serialization",
-        "untagged",
+        "legacy_formats",
     },
     1: {"noise", "privacy", "bounds"},
     2: {"mechanisms"},
@@ -33,12 +32,12 @@ RANK = {name: rank for rank, names in RANKS.items() for name in names}
 # Conveniences that delegate upwards, or for populations to inference, lazily, inside a
 # function: (file, imported part).
 DELEGATES = {
-    ("audit/figure.py", "plots"),
+    ("audit/attacks/reconstruction.py", "plots"),
     ("audit/finding.py", "plots"),
     ("ledger/release.py", "plots"),
     ("privacy/curve.py", "plots"),
-    ("tables/aggregate.py", "inference"),
-    ("tables/shown.py", "plots"),
+    ("tables/aggregates/aggregate.py", "inference"),
+    ("tables/queries/answer_display.py", "plots"),
 }
 
 # Heavy or optional libraries, and the parts that may import them at the top of a file.

@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 import hush
-from hush import called, errors
+from hush import errors, suggestions
 
 CONTRACT = {
     "hush": """open Budget Ledger Release
@@ -121,7 +121,7 @@ def test_a_name_that_is_nowhere_is_refused_as_usual():
 
 
 def test_every_word_that_is_offered_instead_is_there():
-    for name, words in called.PACKAGE.items():
+    for name, words in suggestions.PACKAGE.items():
         assert name not in hush.__all__
         found = words.removeprefix("Write hush.").split(",")[0].rstrip(".")
         assert callable(resolve(f"hush.{found}")), name

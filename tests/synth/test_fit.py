@@ -13,7 +13,7 @@ from hush.estimate import Estimate
 from hush.inference import consistent, marginals, nonnegative
 from hush.synth import TreeModel
 from hush.synth.fit import Table, agreed, fitted, pooled, simplex
-from hush.synth.forest import Forest, chosen
+from hush.synth.spanning_forest import Forest, chosen
 
 SIZES = (2, 3, 2, 1)
 EDGES = ((0, 1), (1, 2))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hush.audit.metric import lp
-from hush.synth.forest import chosen
-from hush.synth.questions import Columns, NextPair, Pairs, Person
+from hush.synth.marginal_queries import Columns, NextPair, Pairs, Person
 from hush.synth.rows import Private
+from hush.synth.spanning_forest import chosen
 from hush.units import Neighbors
 
 SIZES = (2, 2, 2)

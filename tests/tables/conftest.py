@@ -4,7 +4,7 @@ import ibis
 import pyarrow
 import pytest
 
-from hush.tables import embedded
+from hush.tables.engines import duckdb
 from servers import database, postgres, spark
 from tables.desk import Desk, written_once
 
@@ -110,7 +110,7 @@ def engine(request):
 def one_text():
     """Make SQL once where the same is asked of many tables, which takes most of it."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(embedded, "written", written_once)
+        monkeypatch.setattr(duckdb, "written", written_once)
         yield
 
 

@@ -7,8 +7,8 @@ import ibis
 import numpy as np
 import pyarrow
 
-from hush.tables import embedded
-from hush.tables.reading import Reading
+from hush.tables.bounding.relations import Reading
+from hush.tables.engines import duckdb
 
 
 def base(seed):
@@ -50,7 +50,7 @@ def _fit(value, kind):
     return value
 
 
-_written = embedded.written
+_written = duckdb.written
 
 
 @functools.lru_cache(maxsize=500)
@@ -91,8 +91,8 @@ class Desk:
         for kind in Reading.__subclasses__():
             built = self._building_once(kind.relation)
             monkeypatch.setattr(kind, "relation", built)
-        monkeypatch.setattr(embedded, "written", written_once)
-        monkeypatch.setattr(embedded, "fetch", self._reading_once(embedded.fetch))
+        monkeypatch.setattr(duckdb, "written", written_once)
+        monkeypatch.setattr(duckdb, "fetch", self._reading_once(duckdb.fetch))
 
     def lay(self, columns):
         self._laid = repr(columns)

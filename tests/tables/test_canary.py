@@ -62,7 +62,7 @@ def test_no_canary_leaves(folder, caplog, capfd, monkeypatch):
                 repr(problem) + repr(problem.__cause__) + repr(problem.__context__)
             )
     # And where the engine itself fails.
-    from hush.tables import engine
+    from hush.tables.engines import engine
 
     def broken(_):
         raise RuntimeError(f"value {NUMBER} of {CANARY}")

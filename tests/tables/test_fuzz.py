@@ -6,9 +6,9 @@ import random
 import pytest
 
 from hush.errors import Unsupported
-from hush.tables import engine as engines
-from hush.tables import expression
-from tables.test_expression import poisoned
+from hush.tables.engines import engine as engines
+from hush.tables.expressions import expression
+from tables.expressions.test_expression import poisoned
 
 NUMBERS = ["x", "y", "i", "0", "1", "-3", "0.5", "1e300", "1e-300", "100"]
 TEXTS = ["s", "'a'", "''", "'12'"]

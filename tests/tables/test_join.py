@@ -10,9 +10,9 @@ import pytest
 import hush
 from hush.errors import InvalidArgument, Unsupported
 from hush.ledger import Ledger
-from hush.tables import bounding
-from hush.tables import engine as engines
-from hush.tables.bounding import UNIT
+from hush.tables.bounding import contribution_bounds
+from hush.tables.bounding.contribution_bounds import UNIT
+from hush.tables.engines import engine as engines
 
 _COUNT = itertools.count()
 AREAS = pyarrow.table({"borough": ["Bronx", "Queens"], "area": ["north", "east"]})
@@ -122,7 +122,7 @@ def test_private_tables_meet_over_their_people_only():
 
 def weights(data):
     """The weight of every (person, group) after bounding."""
-    table = bounding.weighted(data._table, data.unit, data.rows)
+    table = contribution_bounds.weighted(data._table, data.unit, data.rows)
     found = {}
     for row in engines.fetch(table).to_pylist():
         key = row["u"], row["g"], row["h"]

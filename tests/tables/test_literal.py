@@ -5,7 +5,7 @@ import pyarrow
 import pytest
 
 import hush
-from hush.tables.reading import Fetched
+from hush.tables.bounding.relations import Fetched
 
 pytestmark = pytest.mark.usefixtures("one_text")
 KEYS = ["a", "b", "c"]

@@ -6,7 +6,7 @@ import datetime
 import pytest
 
 import hush
-from hush import called
+from hush import suggestions
 from hush.errors import BudgetExceeded, InvalidArgument, Unsupported
 
 TRIPS = {"who": [1, 2, 3], "fare": [10.0, 12.0, 8.0]}
@@ -104,10 +104,10 @@ def test_a_near_miss_hides_no_name_that_is_there():
     there = {
         (type(each).__name__, name)
         for each, words in (
-            (data, called.DATASET),
-            (grouped, called.GROUPED),
-            (query, called.QUERY),
-            (answer, called.ANSWER),
+            (data, suggestions.DATASET),
+            (grouped, suggestions.GROUPED),
+            (query, suggestions.QUERY),
+            (answer, suggestions.ANSWER),
         )
         for name in words
         if hasattr(each, name)
@@ -300,7 +300,7 @@ def test_several_quantiles_are_printed_by_level_and_say_that_they_have_no_ends()
 
 
 def test_a_million_is_written_out():
-    from hush.digits import Digits
+    from hush.display import Digits
 
     assert Digits.of_column({"n": [1_000_000.4]}, "n").text(1_000_000.4) == "1,000,000"
     assert Digits.of_column({"n": [1234.5]}, "n").text(1234.5) == "1,234.50"

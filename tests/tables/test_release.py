@@ -106,7 +106,7 @@ def untouchable(monkeypatch):
 
     for name in ("execute", "to_pyarrow", "to_pandas", "to_polars"):
         monkeypatch.setattr(ir.Table, name, touched)
-    monkeypatch.setattr("hush.tables.embedded.fetch", touched)
+    monkeypatch.setattr("hush.tables.engines.duckdb.fetch", touched)
 
 
 def test_plans_and_refusals_never_touch_the_data(trips, monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 import hush
 from hush.audit import distance, neighbors_of, replay
 from hush.audit.metric import NONE, Distance
-from hush.tables.found import Naming
+from hush.tables.groups.private_keys import Naming
 from hush.units import Neighbors
 from tables.desk import arrow, base
 
@@ -154,7 +154,7 @@ def test_each_aggregate_on_many_pairs(aggregate, grouping, neighbors, desk):
 
 def test_a_sensitivity_that_is_too_small_is_found(monkeypatch, desk):
     # The twin that must fail: one person counted for one row less than they weigh.
-    from hush.tables.part import Limit
+    from hush.tables.bounding.sensitivity import Limit
 
     honest = Limit.reach
     monkeypatch.setattr(
@@ -166,26 +166,28 @@ def test_a_sensitivity_that_is_too_small_is_found(monkeypatch, desk):
 
 def test_weights_that_depend_on_others_are_found(monkeypatch, desk):
     # The twin that must fail (HAZARDS S9): a global LIMIT instead of weights.
-    from hush.tables import bounding
+    from hush.tables.bounding import contribution_bounds
 
     def limited(table, unit, rows):
         some = table.order_by("x").limit(10 * rows)
-        return some.mutate(_w=ibis.literal(bounding.UNIT, "int64"))
+        return some.mutate(_w=ibis.literal(contribution_bounds.UNIT, "int64"))
 
-    monkeypatch.setattr(bounding, "weighted", limited)
+    monkeypatch.setattr(contribution_bounds, "weighted", limited)
     with pytest.raises(AssertionError):
         check("one column", "add-remove", ("count", "sum"), (1,), opened=desk.lay)
 
 
 def test_data_in_the_text_of_a_query_is_found(monkeypatch, desk):
     # The twin that must fail although texts are kept: one that the data has a say in.
-    from hush.tables import bounding
+    from hush.tables.bounding import contribution_bounds
 
     def written(table, unit, rows):
         most = table["x"].max().to_pyarrow().as_py() or 0.0
-        weight = bounding.UNIT if most < 1e9 else 2 * bounding.UNIT
+        weight = (
+            contribution_bounds.UNIT if most < 1e9 else 2 * contribution_bounds.UNIT
+        )
         return table.mutate(_w=ibis.literal(weight, "int64"))
 
-    monkeypatch.setattr(bounding, "weighted", written)
+    monkeypatch.setattr(contribution_bounds, "weighted", written)
     with pytest.raises(AssertionError, match="outlier"):
         check("one column", "add-remove", ("count",), (1,), None, desk.lay)

@@ -17,8 +17,8 @@ import pytest
 
 import hush
 from hush.errors import InvalidArgument
-from hush.tables import engine as engines
-from hush.tables.source import source
+from hush.tables.engines import engine as engines
+from hush.tables.engines.sources import source
 
 ROWS = 40
 CANARY = "CANARY-7q3zk9w"

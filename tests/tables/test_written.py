@@ -4,8 +4,8 @@ import ibis
 import pyarrow
 import pytest
 
-from hush.tables import bounding
-from hush.tables.embedded import written
+from hush.tables.bounding import contribution_bounds
+from hush.tables.engines.duckdb import written
 
 ONCE, TWICE = " AS (", " AS NOT MATERIALIZED ("
 
@@ -24,7 +24,7 @@ def made():
 def asked(pick):
     """The SQL of weighted sums over some rows of a table."""
     connection, table = made()
-    weighted = bounding.weighted(pick(table), "who", 1)
+    weighted = contribution_bounds.weighted(pick(table), "who", 1)
     return written(connection, weighted.agg(n=weighted["_w"].sum()))
 
 

@@ -1,17 +1,16 @@
 """Audit and attacks: show that a guarantee holds, and what happens without one."""
 
+from hush.audit.assertions import assert_private, holm
+from hush.audit.attacks.adaptive_composition import Adversary, Experiment, Move
+from hush.audit.attacks.differencing import Isolated, difference
+from hush.audit.attacks.membership_inference import Membership, membership
+from hush.audit.attacks.reconstruction import Reconstruction, reconstruct
 from hush.audit.auditor import audit
-from hush.audit.canaries import OneRun, one_run
-from hush.audit.composition import Adversary, Experiment, Move
-from hush.audit.differencing import Isolated, difference
-from hush.audit.divergence import Call, Divergence, Replay
 from hush.audit.finding import Audit, Verdict
-from hush.audit.membership_inference import Membership, membership
 from hush.audit.metric import Distance, distance
 from hush.audit.neighbors import Pair, neighbors_of
-from hush.audit.private import assert_private, holm
-from hush.audit.reconstruction import Reconstruction, reconstruct
-from hush.audit.replay import assert_replays, replay
+from hush.audit.one_run import OneRun, one_run
+from hush.audit.record_replay import Call, Divergence, Replay, assert_replays, replay
 
 __all__ = [
     "Adversary",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, final
 
 from hush.privacy.curve import Curve
-from hush.privacy.pure import Pure
+from hush.privacy.notions.pure import Pure
 
 
 class Verdict(StrEnum):

@@ -17,7 +17,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from hush import mechanisms as m
-from hush.mechanisms.exponential import Pieces
+from hush.mechanisms.selection.exponential import Pieces
 from hush.noise import Body, Norm
 from hush.units import Neighbors
 

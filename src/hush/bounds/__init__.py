@@ -1,13 +1,14 @@
 """Bounds: concentration, utility of private choices, minimax rates."""
 
 from hush.bounds.concentration import (
+    Subgaussian,
     bernstein,
     binomial_tail,
     chernoff,
     from_privacy,
     hoeffding,
+    subgaussian,
 )
-from hush.bounds.counts import counts_crossing, gaussian_counts, laplace_counts
 from hush.bounds.maximum import (
     laplace_maximum,
     laplace_maximum_tail,
@@ -17,13 +18,15 @@ from hush.bounds.maximum import (
     tail_from_maximum,
 )
 from hush.bounds.minimax import minimax_clip, minimax_mean
-from hush.bounds.selection import (
+from hush.bounds.utility import (
+    counts_crossing,
     exponential_gap,
+    gaussian_counts,
+    laplace_counts,
     noisy_max_gap,
     quantile_error,
     selection_gap,
 )
-from hush.bounds.subgaussian import Subgaussian, subgaussian
 
 __all__ = [
     "Subgaussian",

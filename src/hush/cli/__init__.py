@@ -4,19 +4,19 @@ import typer
 
 from hush import __version__
 from hush.cli import (
-    account,
-    attack,
-    audit,
-    budget,
+    account_command,
+    attack_command,
+    audit_command,
+    budget_command,
     demo,
-    init,
-    plan,
-    plot,
-    query,
-    synth,
-    verify,
+    init_command,
+    plan_command,
+    plot_command,
+    query_command,
+    synth_command,
+    verify_command,
 )
-from hush.cli.flags import Command, Group
+from hush.cli.options import Command, Group
 
 app = typer.Typer(
     name="hush",
@@ -28,16 +28,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo", cls=Command)(demo.demo)
-app.command("init", cls=Command)(init.init)
-app.command("plan", cls=Command)(plan.plan)
-app.command("query", cls=Command)(query.query)
-app.command("synth", cls=Command)(synth.synth)
-app.command("budget", cls=Command)(budget.budget)
-app.command("account", cls=Command)(account.account)
-app.command("audit", cls=Command)(audit.audit)
-app.add_typer(attack.app, name="attack")
-app.add_typer(plot.app, name="plot")
-app.command("verify", cls=Command)(verify.verify)
+app.command("init", cls=Command)(init_command.init)
+app.command("plan", cls=Command)(plan_command.plan)
+app.command("query", cls=Command)(query_command.query)
+app.command("synth", cls=Command)(synth_command.synth)
+app.command("budget", cls=Command)(budget_command.budget)
+app.command("account", cls=Command)(account_command.account)
+app.command("audit", cls=Command)(audit_command.audit)
+app.add_typer(attack_command.app, name="attack")
+app.add_typer(plot_command.app, name="plot")
+app.command("verify", cls=Command)(verify_command.verify)
 
 
 def _version(wanted: bool) -> None:

@@ -1,5 +1,7 @@
 """`hush.toml`: what may be asked of which data, by whom it is paid."""
 
+import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,13 +10,139 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hush import checks
-from hush.cli import schema
-from hush.cli.advice import Public
-from hush.errors import InvalidArgument
+from hush.cli import source_schema
+from hush.errors import HushError, InvalidArgument
 from hush.ledger import Budget, Ledger
 
 if TYPE_CHECKING:
     from hush.tables import Dataset
+
+
+# --------------------------------------------------------------------------------------
+# Where in hush.toml a statement's missing facts belong: it depends on the column.
+#
+# The library advises a column of the data. A name that the SELECT gives, or a column
+# of a public table, has another place there, and advice that is refused would go in a
+# circle.
+
+_KEYS = re.compile(
+    r"(?:keys=\{.*?: \[\.\.\.\]\} in Python, )"
+    r"keys = \[\.\.\.\] under \[columns\.(?P<name>.*?)\] in hush\.toml"
+)
+_BOUNDS = re.compile(
+    r"(?P<before>, or give them: )bounds=\{.*?: \(0, 100\)\} in Python, "
+    r"bounds = \[0, 100\] under \[columns\.(?P<name>.*?)\] in hush\.toml"
+)
+_TYPES = re.compile(
+    r"(?P<before>, or |\. )(?P<verb>[Oo]pen) the file with types=(?:, as in types=)?"
+    r"\{(?P<q>['\"])(?P<name>.*?)(?P=q): '(?P<kind>\w+)'\}"
+)
+_PRIVATE = "needs its public values"  # where the data itself may be asked for them
+
+
+def quoted(name: str) -> str:
+    """Return a name as TOML writes it before an equals sign or in a heading.
+
+    Example:
+        >>> quoted("fare"), quoted("pick up")
+        ('fare', '"pick up"')
+    """
+    bare = re.fullmatch(r"[A-Za-z0-9_-]+", name)
+    return name if bare else json.dumps(name, ensure_ascii=False)
+
+
+@final
+@dataclass(frozen=True)
+class Public:
+    """A public table of `[tables]`: where it is, and what its columns are."""
+
+    source: str
+    written: str  # the source as hush.toml has it
+    types: Mapping[str, str]
+
+    @classmethod
+    def of(cls, name: str, given: Any) -> "Public":
+        """Read `zones = "zones.csv"`, or the same with types."""
+        if isinstance(given, str) and given:
+            return cls(given, given, {})
+        types = given.get("types") if isinstance(given, dict) else None
+        if not isinstance(types, dict) or set(given) != {"source", "types"}:
+            raise InvalidArgument(
+                f'[tables] {name} must be a file, as in {name} = "{name}.csv", or '
+                f'{name} = {{source = "{name}.csv", types = {{size = "number"}}}}.'
+            )
+        for column, kind in types.items():
+            if kind not in source_schema.DECLARED:
+                raise InvalidArgument(
+                    f"[tables] {name}: the type of {column!r} must be one of "
+                    f"{', '.join(source_schema.DECLARED)}; got {kind!r}."
+                )
+        return replace(cls.of(name, given["source"]), types=types)
+
+    @property
+    def opened(self) -> Any:
+        """The table, or its address where it needs no types."""
+        if not self.types:
+            return self.source
+        from hush.tables.engines.sources import source
+
+        return source(self.source, types=self.types).table
+
+    def typed(self, name: str, column: str, kind: str) -> str:
+        """Return the line that gives a column of this table a type."""
+        types = {**self.types, column: kind}
+        inside = ", ".join(f'{quoted(n)} = "{k}"' for n, k in types.items())
+        source = json.dumps(self.written, ensure_ascii=False)
+        return f"{quoted(name)} = {{source = {source}, types = {{{inside}}}}}"
+
+
+def placed(text: str, about: "Config") -> str:
+    """Return a refusal of a statement with its advice at the right place."""
+
+    def keys(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name in about.types:
+            setting, where = "keys", f"[columns.{quoted(name)}]"
+        else:
+            setting, where = quoted(name), "[keys]"
+        more = (
+            f', or {setting} = "private" there to find them in the data, which needs -d'
+            if _PRIVATE in text
+            else ""
+        )
+        return f"{setting} = [...] under {where} in hush.toml{more}"
+
+    def bounds(found: re.Match[str]) -> str:
+        if found["name"] not in about.types:
+            return ""  # CLAMP, which is advised before it, does it
+        where = f"[columns.{quoted(found['name'])}]"
+        return f"{found['before']}bounds = [0, 100] under {where} in hush.toml"
+
+    def types(found: re.Match[str]) -> str:
+        write = "write" if found["verb"] == "open" else "Write"
+        name, kind = found["name"], found["kind"]
+        if name in about.types and source_schema.untyped(about.source):
+            line = f'type = "{kind}" under [columns.{quoted(name)}]'
+            return f"{found['before']}{write} {line} in hush.toml"
+        for table, public in about.tables.items():
+            if source_schema.untyped(public.source) and name in _columns(public):
+                line = f"{public.typed(table, name, kind)} under [tables]"
+                return f"{found['before']}{write} {line} in hush.toml"
+        return "" if write == "write" else f". CAST {name} in the SQL"
+
+    for pattern, change in ((_KEYS, keys), (_BOUNDS, bounds), (_TYPES, types)):
+        text = pattern.sub(change, text)
+    return text
+
+
+def _columns(public: Public) -> Mapping[str, str]:
+    try:
+        return source_schema.columns(public.source)
+    except HushError:  # such as JSON, which has no schema to read
+        return {}
+
+
+# -- `hush.toml`: what may be asked of which data, by whom it is paid ------------------
 
 NAME = "hush.toml"
 _SECTIONS = {
@@ -66,10 +194,10 @@ class Config:
     @cached_property
     def types(self) -> dict[str, str]:
         """The Ibis type of every column, from the schema alone."""
-        if schema.all_values(self.source) and self.columns:
+        if source_schema.all_values(self.source) and self.columns:
             found = dict.fromkeys(self.columns, "string")  # only hush.toml knows
         else:
-            found = schema.columns(self.source)
+            found = source_schema.columns(self.source)
         unknown = sorted(set(self.columns) - set(found))
         if unknown:
             raise InvalidArgument(
@@ -77,15 +205,15 @@ class Config:
                 f"data does not have. It has {', '.join(found)}. Keys of what SELECT "
                 "names, or of a public table, stand under [keys]."
             )
-        if schema.untyped(self.source):
+        if source_schema.untyped(self.source):
             for name, each in self.columns.items():
-                found[name] = schema.DECLARED[each.kind or "text"]
+                found[name] = source_schema.DECLARED[each.kind or "text"]
         return found
 
     @property
     def declared(self) -> dict[str, str]:
         """Types of columns that have none of their own."""
-        if not schema.untyped(self.source):
+        if not source_schema.untyped(self.source):
             return {}
         return {name: each.kind or "text" for name, each in self.columns.items()}
 
@@ -122,7 +250,7 @@ class Config:
 
     def opened(self, ledger: Ledger) -> "Dataset":
         """Open the data; nothing of a reader's own error is shown."""
-        person, untyped = self.person, schema.untyped(self.source)
+        person, untyped = self.person, source_schema.untyped(self.source)
         refused = InvalidArgument(
             f"source {self.source!r} cannot be read. Check that it is whole, that "
             "every line has the columns of its header, and that "
@@ -162,7 +290,7 @@ class Config:
         import hush
 
         return hush.open(
-            schema.stand_in(self.types),
+            source_schema.stand_in(self.types),
             unit=self.person,
             budget=self.budget,
             neighbors=self.neighbors,
@@ -266,10 +394,10 @@ def _column(name: str, given: Any) -> Column:
     known = {"type", "bounds", "keys", "bins", "whole", "missing"}
     _only(given, known, f"setting of the column {name!r}")
     kind, bounds, keys = (given.get(each) for each in ("type", "bounds", "keys"))
-    if kind is not None and kind not in schema.DECLARED:
+    if kind is not None and kind not in source_schema.DECLARED:
         raise InvalidArgument(
-            f"the type of {name!r} must be one of {', '.join(schema.DECLARED)}; got "
-            f"{kind!r}."
+            f"the type of {name!r} must be one of "
+            f"{', '.join(source_schema.DECLARED)}; got {kind!r}."
         )
     return Column(
         kind,

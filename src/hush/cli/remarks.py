@@ -44,8 +44,8 @@ def most_rows(about: "Config") -> str:
 
 def _short(about: "Config", answer: Any, most: str) -> list[str]:
     """Return by what counts and sums fall short; an interval does not cover it."""
-    from hush.tables.aggregate import Count, Sum
-    from hush.tables.tally import Histogram
+    from hush.tables.aggregates.aggregate import Count, Sum
+    from hush.tables.aggregates.histogram_aggregates import Histogram
 
     names = _named(answer, Count, Histogram, Sum)
     if not names:

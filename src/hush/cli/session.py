@@ -7,21 +7,256 @@ printed where data is involved: it could quote a value.
 
 import json
 import math
+import os
+import re
+import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from enum import IntEnum
 from typing import Annotated, Any, final
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from hush.cli import layout
-from hush.cli.codes import Code, code_of
-from hush.cli.spelling import spelled
+from hush import errors
 from hush.errors import HushError
+
+# -- Exit codes: what a script can tell from the number a command ends with ------------
+
+
+class Code(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    REFUSED = 1
+    USAGE = 2
+    SPENT = 3
+    LEDGER = 4
+    FAILED = 5
+    FOUND = 6
+    INTERNAL = 70
+    STOPPED = 130
+
+
+MEANING = {
+    Code.OK: "Done.",
+    Code.REFUSED: "Refused: a file, a column, the SQL or a number is not as it must "
+    "be. Nothing was charged.",
+    Code.USAGE: "The command line itself cannot be read. Nothing was charged.",
+    Code.SPENT: "The charge does not fit into what is left. Nothing was charged.",
+    Code.LEDGER: "The ledger cannot be reached or trusted, is for other data, or the "
+    "key was used for another request. Nothing was released.",
+    Code.FAILED: "The draw failed after it was charged. The charge stands and the "
+    "reason is not told, because it may depend on the data.",
+    Code.FOUND: "A check found what it looks for: `verify` an altered ledger, `audit` "
+    "a guarantee that does not hold.",
+    Code.INTERNAL: "An error of hush itself; `--debug` shows where.",
+    Code.STOPPED: "Interrupted. A charge without an answer is resumed by the same "
+    "`--key`.",
+}
+
+# The first class that fits decides.
+_OF_ERROR: tuple[tuple[type[BaseException], Code], ...] = (
+    (errors.BudgetExceeded, Code.SPENT),
+    (errors.LedgerError, Code.LEDGER),
+    (errors.KeyConflict, Code.LEDGER),
+    (errors.LockedOut, Code.LEDGER),
+    (errors.DrawFailed, Code.FAILED),
+    (errors.HushError, Code.REFUSED),
+    (KeyboardInterrupt, Code.STOPPED),
+)
+
+
+def code_of(problem: BaseException) -> Code:
+    """Return the exit code of an error.
+
+    Example:
+        >>> code_of(errors.BudgetExceeded("no"))
+        <Code.SPENT: 3>
+    """
+    if isinstance(problem, OSError) and problem.filename:
+        return Code.REFUSED
+    for kind, code in _OF_ERROR:
+        if isinstance(problem, kind):
+            return code
+    return Code.INTERNAL
+
+
+# --------------------------------------------------------------------------------------
+# Advice in the words of a shell: what an error says for Python, said for commands.
+#
+# Errors come from the library, so their way out is a call. Here it becomes the option
+# or the line of hush.toml that does the same; what depends on the columns of a data
+# set is in `advice`. A text that is not known stays as it is.
+
+_TABLE: tuple[tuple[str, str], ...] = (
+    (r"open the file with types=", "give the column its type in hush.toml"),
+    (
+        r"give types=, as in types=\{.*?\}",
+        'declare them in hush.toml, as in type = "number" under [columns.fare]',
+    ),
+    (
+        r"keys=\"private\": release\(epsilon=1, delta=1e-6\)",
+        'keys = "private": add -d 1e-6',
+    ),
+    (r"bounds=\(lower, upper\)", "bounds = [lower, upper] in hush.toml"),
+    (
+        r"ledger\.raise_budget\(hush\.Budget\(.*?\), dataset=.*?\) or, with the new "
+        r"one in hush\.toml, `hush budget --raise`",
+        "write the larger one under [budget] in hush.toml, then `hush budget --raise`",
+    ),
+    (
+        r"ledger\.raise_budget\(hush\.Budget\(.*?\), analyst=(['\"])(.*?)\1\)",
+        r"`hush budget --raise --grant \2 -e ...`",
+    ),
+    (
+        r"ledger\.raise_budget\(hush\.Budget\(.*?\), unit=(['\"])(.*?)\1\)",
+        r"`hush budget --raise --link \2 -e ...`",
+    ),
+    (
+        r"ledger\.grant\(hush\.Budget\(epsilon=\.\.\.\), analyst=(['\"])(.*?)\1\)",
+        r"`hush budget --grant \2 -e ...`",
+    ),
+    (r"Use more noise, that is a smaller \w+(?=, or enlarge)", "Give a smaller -e"),
+    (r"use less of it, or a mechanism that needs none", "give a smaller -d, or none"),
+    (r"plan for groups of more rows by cell=", "plan for larger groups with --cell"),
+    (
+        r"(data version .*? differ\.) Use a new key, or read what this one released: "
+        r"query\.stored\(key\), ledger\.stored\(key\)",
+        r"\1 Use a new key for a new answer; --stored shows the old answer",
+    ),
+    (
+        r"Pass tables=\{(['\"])(.*?)\1: \.\.\.\} with a public frame or a data set",
+        r'If it is public, write \2 = "\2.csv" under [tables] in hush.toml; private '
+        "tables are joined in Python",
+    ),
+    (r"by tables= and JOIN", "by [tables] in hush.toml and JOIN"),
+    (r"use less of both", "give a smaller -e and a smaller -d"),
+    (
+        r"Leave budget out to go on with it, or use raise_budget to enlarge it",
+        "Leave --open out to go on with it, or enlarge it with `hush budget --raise`",
+    ),
+    (r"Open it with admin=Admin\.from_pem\(\.\.\.\)", "Name the key with --admin"),
+    (
+        r"Name the file with anchor=\.\.\., or give the anchor up with "
+        r"renew_anchor=True",
+        "No command takes an anchor of its own: in Python, name the file with "
+        "hush.Ledger.open(url, anchor=...)",
+    ),
+    (
+        r"start a new one with renew_anchor=True",
+        "decide to begin a new one, in Python: hush.Ledger.open(url, "
+        "renew_anchor=True)",
+    ),
+    (
+        r"it was opened with rehearsal=False\. Open it with rehearsal=True",
+        "of the commands only `hush verify --rehearsal` opens it",
+    ),
+    (
+        r"it was opened with rehearsal=True\. Open it with rehearsal=False",
+        "leave --rehearsal out",
+    ),
+)
+_KNOWN = tuple((re.compile(pattern), change) for pattern, change in _TABLE)
+
+
+def spelled(text: str) -> str:
+    """Return a message with its advice in the words of a shell.
+
+    Example:
+        >>> spelled("Use more noise, that is a smaller epsilon, or enlarge it.")
+        'Give a smaller -e, or enlarge it.'
+    """
+    for pattern, change in _KNOWN:
+        text = pattern.sub(change, text)
+    return text
+
+
+# -- Tables as text in which nothing is shortened, however narrow the terminal is ------
+
+_GAP = "  "
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """A heading and its cells, one for each row."""
+
+    name: str
+    cells: Sequence[str]
+    right: bool = False  # where numbers stand
+
+    @property
+    def lines(self) -> list[str]:
+        """Heading and cells, all of one width."""
+        texts = [_line(each) for each in (self.name, *self.cells)]
+        widest = max(map(cell_len, texts))
+        return [self._filled(each, widest - cell_len(each)) for each in texts]
+
+    def _filled(self, text: str, missing: int) -> str:
+        return " " * missing + text if self.right else text + " " * missing
+
+
+def _line(text: str) -> str:
+    """Return a text that stays on one line."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
+def width() -> int | None:
+    """Return how wide the terminal is; None where output goes to a file or a pipe."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def table(columns: Sequence[Column], most: int | None) -> Text:
+    """Return rows under headings; a block for each row where they do not fit.
+
+    Example:
+        >>> listed = [Column("region", ["Hills"]), Column("trips", ["1,204"], True)]
+        >>> print(table(listed, 80))
+        region  trips
+        Hills   1,204
+        >>> print(table(listed, 10))
+        region  Hills
+        trips   1,204
+    """
+    if not fits(columns, most):
+        return _blocks(columns)
+    head, *rest = lines(columns)
+    return Text("\n").join([Text(head, "bold"), *map(Text, rest)])
+
+
+def fits(columns: Sequence[Column], most: int | None) -> bool:
+    """Whether no row is wider than `most`; None is endless."""
+    return most is None or max(map(cell_len, lines(columns))) <= most
+
+
+def lines(columns: Sequence[Column]) -> list[str]:
+    """Return the headings and the rows, one line each."""
+    rows = zip(*(each.lines for each in columns), strict=True)
+    return [_GAP.join(row).rstrip() for row in rows]
+
+
+def _blocks(columns: Sequence[Column]) -> Text:
+    names = Column("", [each.name for each in columns]).lines[1:]
+    rows = zip(*(each.cells for each in columns), strict=True)
+    blocks = (
+        "\n".join(
+            f"{name}{_GAP}{_line(cell)}" for name, cell in zip(names, row, strict=True)
+        )
+        for row in rows
+    )
+    return Text("\n\n".join(blocks))
+
+
+# -- What all commands share: where output goes, and how an error ends a command -------
 
 # Commands that read no data, and errors of theirs whose text is therefore shown. A plan
 # reads the names of columns; only what goes wrong with its numbers is told.
@@ -55,7 +290,7 @@ class Session:
 
     @property
     def _out(self) -> Console:
-        return Console(highlight=False, width=layout.width() or _ENDLESS)
+        return Console(highlight=False, width=width() or _ENDLESS)
 
     def show(self, *things: Any) -> None:
         """Print the result for people: texts and tables."""
@@ -63,9 +298,9 @@ class Session:
             for each in things:
                 self._out.print(Text(each) if isinstance(each, str) else each)
 
-    def table(self, columns: Sequence[layout.Column]) -> None:
+    def table(self, columns: Sequence[Column]) -> None:
         """Print a table of which nothing is cut off."""
-        self.show(layout.table(columns, layout.width()))
+        self.show(table(columns, width()))
 
     def note(self, *texts: str) -> None:
         """Print remarks that are not part of the result."""

@@ -1,13 +1,13 @@
 """Holdout: data that may be asked again and again, and still speak for everybody."""
 
 from hush.holdout import analysts, generalization
-from hush.holdout.answer import Answer
 from hush.holdout.holdout import Holdout
-from hush.holdout.monitoring import Overfit, monitor
-from hush.holdout.people import agree
-from hush.holdout.plans import Plan
-from hush.holdout.reusable import ReusableHoldout
-from hush.holdout.scorer import Scorer, one_fit
+from hush.holdout.holdout_plan import Plan
+from hush.holdout.overfitting import Overfit, monitor
+from hush.holdout.population_answer import Answer
+from hush.holdout.records import agree
+from hush.holdout.sklearn_scorer import Scorer, one_fit
+from hush.holdout.thresholdout import ReusableHoldout
 
 __all__ = [
     "Answer",

@@ -11,17 +11,18 @@ from scipy import special
 
 from hush import checks
 from hush.errors import NoBound
-from hush.holdout.plans import (
+from hush.holdout.holdout_plan import (
     Plan,
     best,
     fixed,
     gaussian,
+    overfit,
     published_radius,
     rounded_radius,
     split,
     transferred,
+    worst_noise,
 )
-from hush.holdout.transfer import overfit, worst_noise
 from hush.privacy.curve import Curve
 
 __all__ = [

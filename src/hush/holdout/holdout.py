@@ -9,11 +9,10 @@ from typing import Any, NoReturn, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hush import called, checks
+from hush import checks, suggestions
 from hush.errors import InvalidArgument
-from hush.holdout import plans, scores
-from hush.holdout.answer import Answer
-from hush.holdout.conversation import (
+from hush.holdout import holdout_plan, records
+from hush.holdout.adaptive_queries import (
     Counter,
     asks,
     fits,
@@ -22,9 +21,10 @@ from hush.holdout.conversation import (
     same_size,
     total,
 )
-from hush.holdout.people import Grade, People, agree
-from hush.holdout.plans import Plan
-from hush.holdout.scorer import Scorer
+from hush.holdout.holdout_plan import Plan
+from hush.holdout.population_answer import Answer
+from hush.holdout.records import Grade, People, agree
+from hush.holdout.sklearn_scorer import Scorer
 from hush.noise import SECURE, Source, permutation
 from hush.privacy.curve import Curve
 
@@ -64,7 +64,7 @@ class Holdout:
     Reference: G.use; docs/proofs/holdout.md.
     """
 
-    @called.answering({})
+    @suggestions.answering({})
     def __init__(
         self,
         data: Any,
@@ -75,7 +75,7 @@ class Holdout:
         grade: Grade = agree,
         source: Source = SECURE,
     ) -> None:
-        self._open(data, score_range, queries, level, grade, source, plans.best)
+        self._open(data, score_range, queries, level, grade, source, holdout_plan.best)
 
     @classmethod
     def fixed(
@@ -101,7 +101,7 @@ class Holdout:
             [True, True]
         """
         made = cls.__new__(cls)
-        made._open(data, score_range, queries, level, grade, source, plans.fixed)
+        made._open(data, score_range, queries, level, grade, source, holdout_plan.fixed)
         return made
 
     def _open(
@@ -230,7 +230,7 @@ class Holdout:
         self._counter.here()
         found = total(lambda: compute(rows))
         self._counter.here()  # the question itself may have forked
-        exact = scores.mean(found, part, *self.score_range)
+        exact = records.mean(found, part, *self.score_range)
         value = float(plan.mechanism.run(exact, source=self._source))
         return Answer(
             value,

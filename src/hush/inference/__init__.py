@@ -2,34 +2,33 @@
 
 from hush.inference.chi_square import fit_test, independence_test
 from hush.inference.consistency import consistent, marginals, nonnegative, tree
-from hush.inference.difference import difference_interval, difference_test
-from hush.inference.interval import Interval, NoisyInterval
 from hush.inference.mean import clipping_bias, mean_from_totals, mean_interval
-from hush.inference.noisy_share import proportion_from_counts
+from hush.inference.noisy_proportion import proportion_from_counts
 from hush.inference.proportion import (
     Proportion,
     proportion_interval,
     proportion_power,
     proportion_test,
 )
-from hush.inference.quantile import quantile_interval
+from hush.inference.quantile_interval import quantile_interval
 from hush.inference.regression import regression_interval
-from hush.inference.simulation import (
-    Bootstrap,
-    ConfidenceSet,
-    bootstrap,
-    confidence_set,
-)
-from hush.inference.sizes import (
+from hush.inference.results import Interval, NoisyInterval, Test
+from hush.inference.sample_size import (
     epsilon_for_mean,
     mean_reach,
     people_for_mean,
     people_for_power,
     price_of_privacy,
 )
-from hush.inference.spread import variance_interval
-from hush.inference.totals import total_interval
-from hush.inference.verdict import Test
+from hush.inference.simulation import (
+    Bootstrap,
+    ConfidenceSet,
+    bootstrap,
+    confidence_set,
+)
+from hush.inference.total import total_interval
+from hush.inference.two_samples import difference_interval, difference_test
+from hush.inference.variance import variance_interval
 from hush.inference.workload import (
     Question,
     Workload,

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference import given
-from hush.inference.additive import Additive, uniforms
-from hush.inference.verdict import Test
+from hush.inference import inputs
+from hush.inference.additive_noise import Additive, uniforms
+from hush.inference.results import Test
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 
@@ -60,7 +60,7 @@ def _noisy(
 
 
 def _cells(name: str, counts: Any, dimensions: int) -> Floats:
-    cells = given.numbers(name, counts)
+    cells = inputs.numbers(name, counts)
     if cells.ndim != dimensions or min(cells.shape) < 2 or not np.isfinite(cells).all():
         raise InvalidArgument(
             f"{name} must be a finite table of {dimensions} dimension(s), two cells or "
@@ -99,7 +99,7 @@ def fit_test(
     Reference: [GLRV16]; docs/proofs/inference.md.
     """
     cells = _cells("counts", counts, 1)
-    chances = given.numbers("probabilities", probabilities)
+    chances = inputs.numbers("probabilities", probabilities)
     if chances.shape != cells.shape or (chances < 0).any() or chances.sum() <= 0:
         raise InvalidArgument(
             f"probabilities must be {cells.size} non-negative numbers; got shape "

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
-from hush.inference import given
-from hush.inference.interval import Interval
+from hush.inference import inputs
+from hush.inference.results import Interval
 
 Floats = NDArray[np.float64]
 
@@ -50,8 +50,8 @@ def consistent(
 
     Reference: [HRMS10]; docs/proofs/inference.md.
     """
-    a = given.numbers("design", design)
-    y = given.numbers("released", released)
+    a = inputs.numbers("design", design)
+    y = inputs.numbers("released", released)
     if a.ndim != 2 or y.shape != a.shape[:1]:
         raise InvalidArgument(
             f"design must have one row for each released number; got shapes {a.shape} "
@@ -85,7 +85,7 @@ def _spread(root: Floats) -> Floats:
 
 def _each(name: str, value: Any, numbers: Floats) -> Floats:
     """Return one value for every number: its own, or one for all."""
-    found = given.numbers(name, value)
+    found = inputs.numbers(name, value)
     if found.ndim and found.shape != numbers.shape:
         raise InvalidArgument(
             f"{name} must be one number, or one for each of {numbers.size}; got shape "
@@ -122,9 +122,10 @@ def marginals(shape: Sequence[int], keep: Sequence[Sequence[int]]) -> Floats:
         [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     """
     sizes = tuple(
-        checks.whole("shape", size, at_least=1) for size in given.listed("shape", shape)
+        checks.whole("shape", size, at_least=1)
+        for size in inputs.listed("shape", shape)
     )
-    for axis in (a for axes in given.listed("keep", keep) for a in _axes(axes)):
+    for axis in (a for axes in inputs.listed("keep", keep) for a in _axes(axes)):
         checks.whole("keep", axis, at_least=0, at_most=len(sizes) - 1)
     cells = list(product(*(range(size) for size in sizes)))
     rows = []
@@ -140,7 +141,7 @@ def marginals(shape: Sequence[int], keep: Sequence[Sequence[int]]) -> Floats:
 
 
 def _axes(axes: Any) -> list[Any]:
-    return given.listed("each margin in keep", axes)
+    return inputs.listed("each margin in keep", axes)
 
 
 def nonnegative(values: Any, *, std: Any = 1.0, total: float | None = None) -> Floats:
@@ -155,7 +156,7 @@ def nonnegative(values: Any, *, std: Any = 1.0, total: float | None = None) -> F
 
     Reference: docs/proofs/inference.md.
     """
-    z = given.numbers("values", values)
+    z = inputs.numbers("values", values)
     if z.ndim != 1 or z.size == 0 or not np.isfinite(z).all():
         raise InvalidArgument(
             f"values must be a finite list of numbers; got shape {z.shape}."

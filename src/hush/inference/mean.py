@@ -5,18 +5,11 @@ from typing import Any
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference.additive import Additive, number
-from hush.inference.convolution import (
-    Error,
-    Part,
-    Shape,
-    convolve,
-    noise,
-    normal,
-)
-from hush.inference.fieller import Ratio
-from hush.inference.interval import NoisyInterval
-from hush.inference.sampled import Sampled
+from hush.inference.additive_noise import Additive, number
+from hush.inference.error_convolution import Error, Part, Shape, convolve, noise, normal
+from hush.inference.ratio import Ratio
+from hush.inference.results import NoisyInterval
+from hush.inference.sampling_error import Sampled
 from hush.mechanisms.mechanism import Mechanism
 
 Bounds = tuple[float, float]

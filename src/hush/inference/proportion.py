@@ -13,10 +13,9 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference.additive import Additive, Floats, drawn_tie, number
+from hush.inference.additive_noise import Additive, Floats, drawn_tie, number
 from hush.inference.binomial import Score, expected, solve, weights
-from hush.inference.interval import Interval
-from hush.inference.verdict import Test
+from hush.inference.results import Interval, Test
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference import given
-from hush.inference.interval import Interval
+from hush.inference import inputs
+from hush.inference.results import Interval
 
 
 def regression_interval(
@@ -37,8 +37,8 @@ def regression_interval(
 
     Reference: docs/inference.md has measured coverage.
     """
-    a = given.numbers("gram", gram)
-    b = given.numbers("moment", moment)
+    a = inputs.numbers("gram", gram)
+    b = inputs.numbers("moment", moment)
     people = checks.whole("n", n, at_least=2)
     if a.ndim != 2 or a.shape[0] != a.shape[1] or b.shape != a.shape[:1]:
         raise InvalidArgument(

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference import given
-from hush.inference.interval import Interval
+from hush.inference import inputs
+from hush.inference.results import Interval
 from hush.noise import SECURE, Source
 
 Floats = NDArray[np.float64]
@@ -80,8 +80,8 @@ def bootstrap(
     """
     times = checks.whole("draws", draws, at_least=19)
     checks.real("level", level, above=0, below=1)
-    given.function("estimate", estimate)
-    given.function("simulate", simulate)
+    inputs.function("estimate", estimate)
+    inputs.function("simulate", simulate)
     raw = float(estimate(released))
     found = []
     for done in range(times):
@@ -163,11 +163,11 @@ def confidence_set(
     """
     times = checks.whole("draws", draws, at_least=19)
     checks.real("level", level, above=0, below=1)
-    given.function("simulate", simulate)
-    tried = given.listed("candidates", candidates)
+    inputs.function("simulate", simulate)
+    tried = inputs.listed("candidates", candidates)
     if not tried:
         raise InvalidArgument("candidates must hold at least one parameter.")
-    observed = np.atleast_1d(given.numbers("released", released)).ravel()
+    observed = np.atleast_1d(inputs.numbers("released", released)).ravel()
     p_values = []
     for done, theta in enumerate(tried, 1):
         rows = [observed]

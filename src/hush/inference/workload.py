@@ -8,7 +8,7 @@ from typing import Any, final
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.inference import given
+from hush.inference import inputs
 from hush.mechanisms import Gaussian, Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.privacy import Curve, compose
@@ -118,12 +118,12 @@ class Workload:
 
 
 def _checked(questions: Sequence[Question]) -> tuple[Question, ...]:
-    asked = given.listed("questions", questions)
+    asked = inputs.listed("questions", questions)
     for each in asked:
         if not isinstance(each, Question):
             raise InvalidArgument(
                 f"questions must be made with Question(name, ...); one is "
-                f"{given.kind(each)}."
+                f"{inputs.kind(each)}."
             )
     names = [each.name for each in asked]
     if not names or len(set(names)) < len(names):

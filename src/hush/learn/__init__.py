@@ -2,25 +2,29 @@
 
 from typing import Any
 
-from hush.learn import needed  # first: it says what to install
-from hush.learn.aggregate import BlockMean, SubsampleAggregate, progress_bar
-from hush.learn.bayes import ClassMoments, GaussianNB
-from hush.learn.classifier import HuberSVM, LogisticRegression
-from hush.learn.cluster import KMeans, Lloyd
-from hush.learn.components import PCA
-from hush.learn.counts import PoissonRegression
-from hush.learn.forest import RandomForestClassifier
-from hush.learn.gradient import LeastSquaresGradient
-from hush.learn.grouped import GroupSums
-from hush.learn.leaves import LeafCounts
-from hush.learn.linear import LinearRegression
-from hush.learn.moments import Moments
-from hush.learn.objective import ObjectivePerturbation
-from hush.learn.quantile import QuantileRegression
-from hush.learn.sampled import ExponentialRisk, KNormGradient
-from hush.learn.scatter import Scatter
-from hush.learn.select import BestSubset, SelectModel
-from hush.learn.versus import OneVersusRest
+from hush.learn import requirements  # first: it says what to install
+from hush.learn.estimators.k_means import KMeans, Lloyd
+from hush.learn.estimators.linear_classifiers import HuberSVM, LogisticRegression
+from hush.learn.estimators.linear_regression import LinearRegression
+from hush.learn.estimators.model_selection import BestSubset, SelectModel
+from hush.learn.estimators.naive_bayes import ClassMoments, GaussianNB
+from hush.learn.estimators.one_versus_rest import OneVersusRest
+from hush.learn.estimators.pca import PCA
+from hush.learn.estimators.poisson_regression import PoissonRegression
+from hush.learn.estimators.quantile_regression import QuantileRegression
+from hush.learn.estimators.random_forest import RandomForestClassifier
+from hush.learn.estimators.subsample_aggregate import (
+    BlockMean,
+    SubsampleAggregate,
+    progress_bar,
+)
+from hush.learn.mechanisms.grouped_sums import GroupSums
+from hush.learn.mechanisms.k_norm_gradient import ExponentialRisk, KNormGradient
+from hush.learn.mechanisms.leaf_counts import LeafCounts
+from hush.learn.mechanisms.least_squares_gradient import LeastSquaresGradient
+from hush.learn.mechanisms.objective_perturbation import ObjectivePerturbation
+from hush.learn.mechanisms.scatter import Scatter
+from hush.learn.mechanisms.second_moments import Moments
 
 __all__ = [
     "PCA",
@@ -57,7 +61,7 @@ def __getattr__(name: str) -> Any:
     if name == "sgd":
         import importlib
 
-        needed.package("jax", "sgd")
+        requirements.package("jax", "sgd")
         return importlib.import_module("hush.learn.sgd")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument, Withheld
-from hush.learn import declared
-from hush.learn.rows import Box, apart, kind, numbers
+from hush.learn import features
+from hush.learn.features import Box, apart, kind, numbers
 from hush.serialization import tagged
 
 Floats = NDArray[np.float64]
@@ -72,10 +72,10 @@ class Classes(Targets):
         The type of an array is public, as its shape is; an array of objects has none.
         """
         named = [isinstance(name, str) for name in self.names]
-        for _, dtype in declared.types(values):
-            if declared.text(dtype) and not any(named):
+        for _, dtype in features.types(values):
+            if features.text(dtype) and not any(named):
                 raise _no_class("texts", "none", "int")
-            if declared.number(dtype) and all(named):
+            if features.number(dtype) and all(named):
                 raise _no_class("numbers", "only texts", "str")
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:

@@ -1,13 +1,13 @@
 """Budgets that cannot be overspent, lost or forged."""
 
 from hush.ledger.account import Left, Remaining
-from hush.ledger.admin import Admin
+from hush.ledger.administrator import Admin
 from hush.ledger.budget import Budget
 from hush.ledger.history import Record
 from hush.ledger.ledger import Ledger
 from hush.ledger.receipt import Receipt
 from hush.ledger.release import Release
-from hush.ledger.verdict import Verdict
+from hush.ledger.verify import Verdict
 
 __all__ = [
     "Admin",

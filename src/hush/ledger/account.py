@@ -9,10 +9,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
+from hush.display import grid
 from hush.errors import InvalidArgument
 from hush.ledger.budget import Budget, Units, below, promise, root
-from hush.ledger.cost import Grid
-from hush.markup import grid
+from hush.ledger.privacy_filter import Grid
 
 if TYPE_CHECKING:
     from hush.privacy import Curve

@@ -1,14 +1,24 @@
 """Opening, raising and tying accounts, inside one transaction."""
 
+import secrets
+import time
+from typing import Any, final
+
+from hush import checks
 from hush.errors import BudgetExceeded, InvalidArgument, LedgerError
+from hush.ledger import charge_consistency, two_phase
 from hush.ledger.account import Balance, account, readable, spent_before
-from hush.ledger.admin import Authority
-from hush.ledger.agreement import compare, terms
+from hush.ledger.administrator import Authority
+from hush.ledger.batch import Plan, Spend
 from hush.ledger.budget import MOST, Budget, Units, grains_down, strict
-from hush.ledger.cost import Grid
-from hush.ledger.entry import Entry, Kind
-from hush.ledger.protocol import everyone
-from hush.ledger.stores.base import Transaction
+from hush.ledger.charge import Grids, Request, ask, scope_of
+from hush.ledger.charge_consistency import Terms, compare, terms
+from hush.ledger.hash_chain import Entry, Kind
+from hush.ledger.privacy_filter import Grid
+from hush.ledger.stores import Store
+from hush.ledger.transaction import Transaction
+from hush.ledger.two_phase import everyone
+from hush.ledger.user_functions import LOCKOUT
 
 _SHOWN = 5  # accounts that an error names
 
@@ -196,3 +206,147 @@ def _known(transaction: Transaction, name: str) -> Balance:
 def payers(transaction: Transaction, names: tuple[str, ...]) -> tuple[Balance, ...]:
     """Return the accounts of a charge, the people of its data sets included."""
     return tuple(_known(transaction, each) for each in everyone(transaction, names))
+
+
+# -- The accounts that one handle on a ledger charges, and how it charges them ---------
+
+_TRIES = 8  # how often accounts may be tied anew between pricing and charging
+
+
+def _library() -> str:
+    from hush import __version__
+
+    return __version__
+
+
+def key_or_new(key: str | None) -> str:
+    """Return a key to charge under: the one given, or one that nobody has.
+
+    New keys begin with the time, which a receipt tells anyway: neighbors in time are
+    neighbors in the index, and a long history stays as fast as a short one.
+    """
+    if key is None:
+        return f"{time.time_ns() // 10**6:012x}{secrets.token_hex(10)}"
+    if not isinstance(key, str) or not key.isprintable() or not 0 < len(key) <= 200:
+        raise InvalidArgument(
+            f"key must be 1 to 200 printable characters; got {checks.shown(key)}."
+        )
+    return key
+
+
+@final
+class Payers:
+    """A data set and perhaps an analyst, by their account names."""
+
+    def __init__(
+        self, store: Store, names: tuple[str, ...], lockout: int | None
+    ) -> None:
+        self.names = tuple(sorted(names))
+        self.scope = scope_of(self.names)
+        self.lockout = lockout
+        self._store = store
+        self._grids: Grids = ()
+        self._agreed: Terms = {}  # replaced, never changed, like the grids
+        self._silent = -1  # the last entry up to which the accounts agreed on nothing
+
+    def one(self, **named: str | None) -> str:
+        """Return the one account that was named; the data set's where none was."""
+        if any(name is not None for name in named.values()):
+            return one(**named)
+        return next(name for name in self.names if name.startswith("dataset:"))
+
+    def forget(self) -> None:
+        """Read the accounts again before the next charge."""
+        self._grids = ()
+        self._agreed = {}
+        self._silent = -1
+
+    def balances(self) -> tuple[Balance, ...]:
+        """Return every account that a charge would go to."""
+        return self._store.read(lambda t: payers(t, self.names))
+
+    def _known_grids(self) -> Grids:
+        known = self._grids  # replaced, never changed: other threads may be reading
+        if not known:
+            known = tuple((each.name, each.grid) for each in self.balances())
+            self._grids = known
+        return known
+
+    def _reserve(
+        self,
+        t: Transaction,
+        request: Request,
+        key: str,
+        kind: Kind,
+        stated: Terms,
+        lockout: int | None,
+    ) -> two_phase.Event:
+        """Charge and, if this handle has not yet, compare with what was charged before.
+
+        Read in the transaction that charges, so that two first charges cannot cross.
+        """
+        event = two_phase.reserve(t, request, key, kind, lockout)
+        if event.new:
+            charge_consistency.refuse_silence(t, stated, request.names, self._silent)
+        if not charge_consistency.settled(stated, self._agreed, self.names):
+            charge_consistency.compare(t, stated, request.names)
+        return event
+
+    def reserve(
+        self, plan: Plan | Spend, key: str, delta: float | None, kind: Kind
+    ) -> two_phase.Event:
+        """Charge every account for `plan` under `key`, or find what is on record."""
+        if delta is not None:
+            delta = checks.plain(delta)
+            checks.real("delta", delta, at_least=0, below=1)
+        stated = charge_consistency.terms(plan.facts)
+        lockout = self.lockout
+        if lockout is None and plan.own:
+            lockout = LOCKOUT
+        for _ in range(_TRIES):
+            request = ask(plan, self.names, self._known_grids(), delta, _library())
+            try:
+                known = charge_consistency.settled(stated, self._agreed, self.names)
+                if known and charge_consistency.complete(stated) and request.storable:
+                    opening = self._store.charge(request, key, kind, lockout)
+                    if opening is not None:
+                        return two_phase.Event(opening, None)
+                event = self._store.run(
+                    lambda t, r=request: self._reserve(  # type: ignore[misc]
+                        t, r, key, kind, stated, lockout
+                    ),
+                    "commit-reserve",
+                )
+                self._agreed = self._agreed | stated
+                if event.new and not charge_consistency.complete(stated):
+                    self._silent = event.opening.seq
+                return event
+            except two_phase.Stale:
+                self.forget()
+            except LedgerError as problem:
+                raise LedgerError(f"{problem} The key is {key!r}.") from None
+        raise LedgerError("the accounts keep changing; nothing was spent. Try again.")
+
+
+# -- Payers: what may be given as a ledger and a key, checked before anything else -----
+
+
+def check_payer(ledger: Any, key: Any) -> None:
+    """Refuse what cannot pay, and a key that no ledger would keep, before all else."""
+    if ledger is not None and not callable(getattr(ledger, "release", None)):
+        raise InvalidArgument(
+            "ledger must be one that is open, as ledger=hush.Ledger.open("
+            "'sqlite:///budget.db', budget=hush.Budget(epsilon=1)); got "
+            f"a {type(ledger).__name__}."
+        )
+    if key is not None and not isinstance(key, str):
+        raise InvalidArgument(
+            "key must be a text that names this charge in the ledger, such as 'may'; "
+            f"got a {type(key).__name__}. It is no seed: noise is secret, and to "
+            "rehearse write source=hush.noise.Seeded(7)."
+        )
+    if key is not None and ledger is None:
+        raise InvalidArgument(
+            "key names a charge, and there is no ledger: nothing would be kept, and "
+            "the same call would draw again. Pass ledger= too, or leave key out."
+        )

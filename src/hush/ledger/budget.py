@@ -1,4 +1,4 @@
-"""A budget: how much may ever be learnt about one person, in whole grains.
+"""A privacy budget: how much may ever be learnt about one person, in whole grains.
 
 Amounts are integers on a decimal grid whose step is about 1e-12 of the budget, so sums
 are exact, ten charges of 0.1 fill a budget of 1, and no charge is too small to count.
@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from hush import checks
-from hush.called import Spelled
+from hush.display import facts
 from hush.errors import InvalidArgument
-from hush.markup import facts
+from hush.suggestions import Spelled
 
 if TYPE_CHECKING:
     from hush.privacy import Curve

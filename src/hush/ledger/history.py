@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hush.errors import InvalidArgument
-from hush.ledger.entry import OPENING, Entry, Kind, charged_scope
+from hush.ledger.hash_chain import OPENING, Entry, Kind, charged_scope
 from hush.ledger.release import Release
 
 _LATER: dict[str, str] = {

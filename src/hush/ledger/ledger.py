@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, final
 
-from hush.brief import methods
 from hush.errors import (
     DrawFailed,
     DrawInterrupted,
@@ -17,21 +16,22 @@ from hush.errors import (
     LedgerError,
     Withheld,
 )
-from hush.ledger import accounts, protocol
+from hush.ledger import accounts, two_phase
 from hush.ledger.account import Left, Remaining, account
-from hush.ledger.admin import Admin, Authority
+from hush.ledger.accounts import Payers, key_or_new
+from hush.ledger.administrator import Admin, Authority
+from hush.ledger.batch import Plan, Spend
 from hush.ledger.budget import Budget
-from hush.ledger.entry import Entry, Kind, canonical
-from hush.ledger.founding import AUTO, Opened, check, found
+from hush.ledger.hash_chain import Entry, Kind, canonical
 from hush.ledger.history import Record, records, stored
-from hush.ledger.own import is_ours
-from hush.ledger.payers import Payers, key_or_new
-from hush.ledger.plan import Plan, Spend
+from hush.ledger.initialization import AUTO, Opened, check, found
 from hush.ledger.receipt import Receipt, paid, paid_text
 from hush.ledger.release import Release
-from hush.ledger.steps import at
-from hush.ledger.verdict import Verdict
+from hush.ledger.two_phase import at
+from hush.ledger.user_functions import is_ours
+from hush.ledger.verify import Verdict
 from hush.noise.source import SECURE, Source, sourced
+from hush.tracebacks import methods
 
 _INTERRUPTED = (
     "the engine was out of reach, memory or time while key {0!r} was drawn. Nothing "
@@ -331,7 +331,7 @@ class Ledger:
             raise DrawInterrupted(_INTERRUPTED.format(key, opening.seq))
         at("seal")
         sealed = self._store.answer(kind, scope, key, answer) or self._store.run(
-            lambda t: protocol.seal(t, scope, key, kind, answer), "commit-seal"
+            lambda t: two_phase.seal(t, scope, key, kind, answer), "commit-seal"
         )
         at("sealed")
         return sealed
@@ -344,14 +344,14 @@ class Ledger:
         """
         for _ in range(_LOOKS):
             found = self._store.read(
-                lambda t: protocol.closing(t, opening.scope, opening.key)
+                lambda t: two_phase.closing(t, opening.scope, opening.key)
             )
             if found is not None:
                 return found
             time.sleep(_PAUSE)
         raise LedgerError(
             f"the draw under key {opening.key!r} was begun "
-            f"{1 + protocol.RESUMPTIONS} times and has no answer. Another program may "
+            f"{1 + two_phase.RESUMPTIONS} times and has no answer. Another program may "
             "still be drawing it: ask again later. If none is, use a new key; this "
             f"charge (entry {opening.seq}) stands."
         )
@@ -407,7 +407,7 @@ class Ledger:
             raise InvalidArgument("reason must say why the charge is given back.")
         who, scope = self._authority, self._payers.scope
         self._anchored(
-            self._store.run(lambda t: protocol.void(t, who, scope, key, reason))
+            self._store.run(lambda t: two_phase.void(t, who, scope, key, reason))
         )
 
     def unlock(self, reason: str) -> None:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, final
 
 from hush.ledger.account import cost_text
-from hush.ledger.cost import Grid
-from hush.ledger.entry import Entry, joined, members
+from hush.ledger.hash_chain import Entry, joined, members
+from hush.ledger.privacy_filter import Grid
 
 
 @final

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hush import serialization, untagged
+from hush import display, legacy_formats, serialization
 from hush.errors import InvalidArgument, NoBound
-from hush.ledger.entry import canonical, joined
-from hush.ledger.plan import OWN
+from hush.ledger.batch import OWN
+from hush.ledger.hash_chain import canonical, joined
 from hush.ledger.receipt import Receipt
 
 if TYPE_CHECKING:
@@ -134,25 +134,22 @@ class Release:
         return hash(self.text)
 
     def __repr__(self) -> str:
-        from hush.ledger.show import line
 
         return line(self)
 
     def __rich__(self) -> Any:
-        from hush.ledger.show import table
 
         return table(self)
 
     def _repr_html_(self) -> str:
-        from hush.ledger.show import html
 
         return html(self)
 
 
 def _thawed(value: Any) -> Any:
     """Return a mechanism or an error law from its text, of before tags or after."""
-    old = untagged.is_untagged(value, "class")
-    return untagged.thaw(value) if old else serialization.decode(value)
+    old = legacy_formats.is_untagged(value, "class")
+    return legacy_formats.thaw(value) if old else serialization.decode(value)
 
 
 def _around(value: Any, law: Any, level: float) -> tuple[Any, Any]:
@@ -167,3 +164,58 @@ def _around(value: Any, law: Any, level: float) -> tuple[Any, Any]:
         law = law.joint(max(1, value.size))
     low, high = law.interval(level)
     return value - high, value - low
+
+
+# -- A release for people: one line, a table for terminals, a table for notebooks ------
+
+
+def _values(values: Any) -> str:
+    if isinstance(values, tuple):
+        return "(" + ", ".join(map(_values, values)) + ")"
+    if isinstance(values, np.ndarray):
+        return np.array2string(values, threshold=8, edgeitems=3)
+    text = repr(values.item() if isinstance(values, np.generic) else values)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def rows(release: "Release") -> list[tuple[str, str]]:
+    """Return what every view shows, as name and text."""
+    receipt = release.receipt
+    found = [
+        ("values", _values(release.values)),
+        ("curve", str(release.curve)),
+        ("mechanism", receipt.mechanism),
+        ("query", receipt.query),
+        ("unit", receipt.unit),
+        ("neighbors", receipt.neighbors),
+        ("bounds", "" if receipt.bounds is None else str(receipt.bounds)),
+        ("group keys", receipt.keys),
+        ("receipt", str(receipt)),
+        ("data version", receipt.version),
+        ("library", receipt.library),
+        ("randomness", "SEEDED: a rehearsal" if receipt.seeded else "secure"),
+    ]
+    return [(name, text) for name, text in found if text]
+
+
+def line(release: "Release") -> str:
+    """Return a release in one line."""
+    seeded = ", seeded=True" if release.seeded else ""
+    receipt = release.receipt
+    return f"Release({_values(release.values)}, entry {receipt.sequence}{seeded})"
+
+
+def table(release: "Release") -> Any:
+    """Return a table for `rich`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(title="Release", show_header=False)
+    for name, text in rows(release):
+        made.add_row(Text(name, style="bold"), Text(text))
+    return made
+
+
+def html(release: "Release") -> str:
+    """Return a table for notebooks; every text is escaped."""
+    return display.facts("Release", rows(release))

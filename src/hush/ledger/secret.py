@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from hush.errors import LedgerError
 from hush.ledger.stores import Store
-from hush.ledger.stores.base import Transaction
+from hush.ledger.transaction import Transaction
 
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger

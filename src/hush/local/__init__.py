@@ -1,23 +1,22 @@
 """The local model: people randomize their answers themselves and trust nobody."""
 
-from hush.local.best import best
-from hush.local.conversation import Conversation, Turn
-from hush.local.duchi_mean import DuchiMean
-from hush.local.hadamard_response import HadamardResponse
-from hush.local.heavy_hitters import HeavyHitters, Hitters
-from hush.local.hybrid_mean import HybridMean
-from hush.local.laplace_mean import LaplaceMean
-from hush.local.local_hashing import LocalHashing
-from hush.local.mean import Average, Mean
-from hush.local.oracle import Frequencies, Oracle
-from hush.local.piecewise_mean import PiecewiseMean
-from hush.local.randomized_response import RandomizedResponse
-from hush.local.randomizer import Randomizer
-from hush.local.reports import Reports
-from hush.local.subset_selection import SubsetSelection
-from hush.local.tally import Collector, Tally
-from hush.local.unary_encoding import UnaryEncoding
-from hush.local.vector_mean import VectorMean
+from hush.local.aggregation import Collector, Tally
+from hush.local.frequency.best import best
+from hush.local.frequency.generalized_randomized_response import RandomizedResponse
+from hush.local.frequency.hadamard import HadamardResponse
+from hush.local.frequency.heavy_hitters import HeavyHitters, Hitters
+from hush.local.frequency.local_hashing import LocalHashing
+from hush.local.frequency.oracle import Frequencies, Oracle
+from hush.local.frequency.subset_selection import SubsetSelection
+from hush.local.frequency.unary_encoding import UnaryEncoding
+from hush.local.interactive import Conversation, Turn
+from hush.local.means.duchi_mean import DuchiMean
+from hush.local.means.hybrid_mean import HybridMean
+from hush.local.means.laplace_mean import LaplaceMean
+from hush.local.means.local_mean import Average, Mean
+from hush.local.means.piecewise_mean import PiecewiseMean
+from hush.local.means.vector_mean import VectorMean
+from hush.local.randomizer import Randomizer, Reports
 
 __all__ = [
     "Average",

@@ -1,35 +1,33 @@
 """Mechanisms: public values that know their privacy, their error and their answer."""
 
 from hush.mechanisms.canonical import Canonical
-from hush.mechanisms.cell_interval import CellInterval
-from hush.mechanisms.cell_quantile import CellQuantile
-from hush.mechanisms.cell_top import CellTop
-from hush.mechanisms.cells import Cells
-from hush.mechanisms.discrete_gaussian import DiscreteGaussian
 from hush.mechanisms.error import Error
-from hush.mechanisms.exponential import Exponential
-from hush.mechanisms.gaussian import Gaussian
-from hush.mechanisms.geometric import Geometric
+from hush.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from hush.mechanisms.histogram import Histogram
 from hush.mechanisms.k_norm import KNorm
-from hush.mechanisms.key_selection import KeySelection
-from hush.mechanisms.laplace import Laplace
+from hush.mechanisms.laplace import Geometric, Laplace
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.noisy_max import NoisyMax
-from hush.mechanisms.optimal_key_selection import (
+from hush.mechanisms.optimal_partition_selection import (
     OptimalKeySelection,
     choose_key_selection,
 )
-from hush.mechanisms.permute_and_flip import PermuteAndFlip
-from hush.mechanisms.quantile import Quantile
+from hush.mechanisms.partition_selection import KeySelection
+from hush.mechanisms.quantiles.grouped_histograms import Cells
+from hush.mechanisms.quantiles.grouped_interval import CellInterval
+from hush.mechanisms.quantiles.grouped_quantile import CellQuantile
+from hush.mechanisms.quantiles.grouped_top_k import CellTop
+from hush.mechanisms.quantiles.quantile import Quantile
+from hush.mechanisms.quantiles.winsorized_mean import WinsorizedMean
 from hush.mechanisms.queries import count, mean, proportion, sum, variance
 from hush.mechanisms.query import Query
 from hush.mechanisms.randomized_response import RandomizedResponse
+from hush.mechanisms.selection.exponential import Exponential
+from hush.mechanisms.selection.noisy_max import NoisyMax
+from hush.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from hush.mechanisms.selection.top_k import TopK
 from hush.mechanisms.sparse_vector import SparseVector
 from hush.mechanisms.staircase import Staircase
-from hush.mechanisms.top_k import TopK
 from hush.mechanisms.tree_sum import TreeSum
-from hush.mechanisms.winsorized_mean import WinsorizedMean
 from hush.serialization import tagged
 
 __all__ = [

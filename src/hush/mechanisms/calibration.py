@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from hush import checks
 from hush.errors import InvalidArgument, NoBound
-from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
-from hush.privacy.gdp import GDP
-from hush.privacy.pure import Pure
-from hush.privacy.zcdp import ZCDP
+from hush.privacy.notions.approx import Approx
+from hush.privacy.notions.gdp import GDP
+from hush.privacy.notions.pure import Pure
+from hush.privacy.notions.zcdp import ZCDP
 
 M = TypeVar("M")
 

@@ -11,16 +11,16 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument, NoBound
 from hush.law import Finite
-from hush.mechanisms import values
+from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import distance, largest
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source
-from hush.noise.table import table
+from hush.noise.inversion import table
 from hush.privacy.curve import Curve
-from hush.privacy.pair import Pair
-from hush.privacy.profile import Profile
-from hush.privacy.pure import Pure
+from hush.privacy.notions.profile import Profile
+from hush.privacy.notions.pure import Pure
+from hush.privacy.pairs.dominating import Pair
 from hush.serialization import tagged
 
 _UNIT = 1 << 60  # probabilities are multiples of 2^-60
@@ -64,7 +64,7 @@ class Canonical(Mechanism):
     `target` up to a δ of 2^-43, the digits of the float tradeoff that makes the table.
 
     Example:
-        >>> from hush.privacy.approx import Approx
+        >>> from hush.privacy import Approx
         >>> m = Canonical(Approx(epsilon=1.0, delta=0.01))
         >>> f"{m.curve(1).delta_at(1.0):.6f}"
         '0.010000'
@@ -89,12 +89,12 @@ class Canonical(Mechanism):
             raise InvalidArgument(
                 f"width/pieces must be a power of two; got {self.width!r}/{pieces}."
             )
-        values.lattice(width / pieces, width)
+        lattice_rounding.lattice(width / pieces, width)
 
     @cached_property
     def _grid(self) -> Lattice:
         width = checks.rational("width", self.width)
-        return values.lattice(width / self.pieces, width)
+        return lattice_rounding.lattice(width / self.pieces, width)
 
     @cached_property
     def _law(self) -> Finite:
@@ -127,7 +127,7 @@ class Canonical(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate (charge each one)."""
-        return values.release(
+        return lattice_rounding.release(
             value,
             self._grid,
             lambda size: table(self._law, size, source=source),

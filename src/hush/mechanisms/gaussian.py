@@ -8,19 +8,19 @@ from typing import Any, ClassVar, Self, final
 
 from hush import checks, law
 from hush.errors import InvalidArgument
-from hush.mechanisms import values
+from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import distance
-from hush.mechanisms.error import Error
+from hush.mechanisms.error import Error, Rounded
+from hush.mechanisms.laplace import whole_only
 from hush.mechanisms.listening import heard
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.rounded import Rounded
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
 from hush.privacy.curve import Curve
-from hush.privacy.gdp import GDP
-from hush.privacy.pair import Pair
-from hush.privacy.pure import Pure
+from hush.privacy.notions.gdp import GDP
+from hush.privacy.notions.pure import Pure
+from hush.privacy.notions.zcdp import ZCDP
+from hush.privacy.pairs.dominating import Pair
 from hush.privacy.rounding import total_up
-from hush.privacy.zcdp import ZCDP
 from hush.serialization import tagged
 
 _SMOOTH = 2  # steps of continuous noise that hide a lattice up to 1e-33 per coordinate
@@ -76,7 +76,7 @@ class Gaussian(Mechanism):
     step: Fraction | None = None
 
     def __post_init__(self) -> None:
-        values.drawable("std", self.std, most=values.WIDEST)
+        lattice_rounding.drawable("std", self.std, most=lattice_rounding.WIDEST)
         grid = self._grid  # what cannot be drawn is refused here, not when it is asked
         if self.step is not None:
             object.__setattr__(self, "step", grid.step)
@@ -87,7 +87,7 @@ class Gaussian(Mechanism):
 
     @cached_property
     def _grid(self) -> Lattice:
-        return values.lattice(self.step, self._exact)
+        return lattice_rounding.lattice(self.step, self._exact)
 
     def curve(self, sensitivity: Any = 1, *, dimension: int = 1) -> Curve:
         """Return the guarantee at an ℓ2 sensitivity."""
@@ -110,7 +110,9 @@ class Gaussian(Mechanism):
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate."""
         whole = self.step is not None and self._grid.exponent >= 0
-        return values.release(value, self._grid, self._draw(source), whole=whole)
+        return lattice_rounding.release(
+            value, self._grid, self._draw(source), whole=whole
+        )
 
     @heard
     def run_whole(self, value: Any, *, source: Source = SECURE) -> Any:
@@ -120,14 +122,14 @@ class Gaussian(Mechanism):
         """
         bits, draw = -self._grid.exponent, self._draw(source)
         if bits <= 0:
-            return values.release(value, self._grid, draw, whole=True)
+            return lattice_rounding.release(value, self._grid, draw, whole=True)
 
         def rounded(size: Any) -> Any:
             return (draw(size) + (1 << bits >> 1)) >> bits
 
-        return values.release(value, Lattice(0), rounded, whole=True)
+        return lattice_rounding.release(value, Lattice(0), rounded, whole=True)
 
-    def _draw(self, source: Source) -> values.Draw:
+    def _draw(self, source: Source) -> lattice_rounding.Draw:
         rate = self._exact / self._grid.step
         return lambda size: discrete_gaussian(rate, size, source=source)
 
@@ -158,3 +160,57 @@ class Gaussian(Mechanism):
         checks.real("delta", delta, above=0, below=1)
         c = max(math.sqrt(2 * math.log(1.32 / delta)), 1.5)
         return cls(c * float(distance(sensitivity)) / epsilon, **public)
+
+
+# -- The discrete Gaussian mechanism: Gaussian noise on the whole numbers --------------
+
+
+@final
+@tagged("discrete_gaussian/1")
+@dataclass(frozen=True, repr=False)
+class DiscreteGaussian(Mechanism):
+    """Add whole noise with P(k) ∝ exp(-k²/(2 std²)) to whole numbers.
+
+    Guarantee: exactly sensitivity²/(2 std²)-zCDP in the ℓ2 distance; the curve is the
+    exact law for one number, and proven GDP for `dimension` > 1 from std 4 on.
+
+    Example:
+        >>> m = DiscreteGaussian(std=2)
+        >>> m.run(10**30) > 10**29
+        True
+        >>> m.curve(1).delta_at(1.5) > m.curve(1, dimension=1).delta_at(1.6)
+        True
+
+    Reference: [CKS20]; docs/proofs/gaussian_lattices.md.
+    """
+
+    noise: ClassVar[str] = "std"
+    std: float | Fraction
+
+    def __post_init__(self) -> None:
+        lattice_rounding.drawable("std", self.std)
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("std", self.std)
+
+    def curve(self, sensitivity: Any = 1, *, dimension: int = 1) -> Curve:
+        """Return the guarantee at an ℓ2 sensitivity."""
+        scalar = checks.whole("dimension", dimension, at_least=1) == 1
+        d = distance(sensitivity)
+        norm = Fraction(int(d)) if scalar else d
+        return lattice_curve(self._exact, norm, scalar=scalar)
+
+    @property
+    def error(self) -> Error:
+        """Exact law of the noise."""
+        return Error(((law.DiscreteGaussian(self._exact), Fraction(1)),))
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return whole numbers with fresh noise on every coordinate."""
+        return lattice_rounding.release(
+            whole_only(value),
+            Lattice(0),
+            lambda size: discrete_gaussian(self._exact, size, source=source),
+            whole=True,
+        )

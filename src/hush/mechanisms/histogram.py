@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from hush import checks, law
 from hush.errors import InvalidArgument, Withheld
-from hush.mechanisms import data as records
-from hush.mechanisms import values
+from hush.mechanisms import lattice_rounding
+from hush.mechanisms import queries as records
 from hush.mechanisms.calibration import at_least
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_laplace
-from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.privacy.rules.composition import repeat
 from hush.serialization import tagged
 from hush.units import Neighbors
 
@@ -52,7 +52,7 @@ class Histogram(Mechanism):
     unit: ClassVar[str] = "row"  # one record is one person
 
     def __post_init__(self) -> None:
-        values.drawable("scale", self.scale)
+        lattice_rounding.drawable("scale", self.scale)
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
         if (self.edges is None) == (self.categories is None):
             raise InvalidArgument("give either edges or categories, not both or none.")

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.mechanisms import values
+from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Norm, Source, discrete_laplace
-from hush.noise.radial import Body, cube, radial
+from hush.noise.ball import Body, cube, radial
 from hush.privacy.curve import Curve
-from hush.privacy.pure import Pure
+from hush.privacy.notions.pure import Pure
 from hush.serialization import tagged
 
 _CORNERS = 8  # up to so many dimensions the corners of a cube are few
@@ -109,7 +109,7 @@ class KNorm(Mechanism):
     bits: int = 16
 
     def __post_init__(self) -> None:
-        values.drawable("scale", self.scale, most=None)
+        lattice_rounding.drawable("scale", self.scale, most=None)
         checks.whole("dimension", self.dimension, at_least=1, at_most=10**4)
         checks.whole("bits", self.bits, at_least=0, at_most=20)
         if isinstance(self.norm, Body):
@@ -151,13 +151,13 @@ class KNorm(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> NDArray[np.float64]:
         """Return a vector of length `dimension` with noise."""
-        array = values.vector(value)
+        array = lattice_rounding.vector(value)
         if array.shape != (self.dimension,):
             raise InvalidArgument(
                 f"value must be a vector of length dimension={self.dimension}; got "
                 f"shape {array.shape}."
             )
-        return values.moved(array, self._grid, self._noise(source))
+        return lattice_rounding.moved(array, self._grid, self._noise(source))
 
     def _noise(self, source: Source) -> NDArray[np.int64]:
         rate = self._exact / self._grid.step

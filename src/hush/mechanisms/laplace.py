@@ -1,4 +1,4 @@
-"""The Laplace mechanism: noise with density ∝ exp(-|x|/scale) on a public lattice."""
+"""The Laplace mechanism (geometric mechanism on integers): noise ∝ exp(-|x|/scale)."""
 
 import math
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any, Self, final
 
 from hush import checks, law
 from hush.errors import InvalidArgument
-from hush.mechanisms import values
+from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source, discrete_laplace
 from hush.privacy.curve import Curve
-from hush.privacy.pair import Pair
-from hush.privacy.pure import Pure
+from hush.privacy.notions.pure import Pure
+from hush.privacy.pairs.dominating import Pair
 from hush.serialization import tagged
 
 _EXACT = 4000  # up to here the pair is listed atom by atom
@@ -76,7 +76,7 @@ class Laplace(Mechanism):
     step: Fraction | None = None
 
     def __post_init__(self) -> None:
-        values.drawable("scale", self.scale, most=values.WIDEST)
+        lattice_rounding.drawable("scale", self.scale, most=lattice_rounding.WIDEST)
         grid = self._grid  # what cannot be drawn is refused here, not when it is asked
         if self.step is not None:
             object.__setattr__(self, "step", grid.step)
@@ -87,12 +87,12 @@ class Laplace(Mechanism):
 
     @cached_property
     def _grid(self) -> Lattice:
-        return values.lattice(self.step, self._exact)
+        return lattice_rounding.lattice(self.step, self._exact)
 
     def _shift(self, sensitivity: Any, dimension: int) -> tuple[int, Fraction]:
         """Return how many steps, and of which width, cover the sensitivity."""
         d, h = distance(sensitivity), self._grid.step
-        fine = values.steps(self._grid, d, dimension)
+        fine = lattice_rounding.steps(self._grid, d, dimension)
         whole = math.floor(d)
         if self.step is not None or whole == 0:
             return fine, h
@@ -117,7 +117,7 @@ class Laplace(Mechanism):
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate."""
         rate = self._exact / self._grid.step
-        return values.release(
+        return lattice_rounding.release(
             value,
             self._grid,
             lambda size: discrete_laplace(rate, size, source=source),
@@ -142,3 +142,70 @@ class Laplace(Mechanism):
                     "use a larger epsilon."
                 )
             found = cls(at_least(need), **public)
+
+
+# -- The geometric mechanism: Laplace noise on the whole numbers -----------------------
+
+
+def whole_only(value: Any) -> Any:
+    """Return `value` if it consists of whole numbers, or refuse it."""
+    exact = isinstance(value, int) and not isinstance(value, bool)
+    if not exact and not lattice_rounding.are_whole(lattice_rounding.vector(value)):
+        raise InvalidArgument(
+            "value must be whole numbers. Use Laplace or Gaussian for floats."
+        )
+    return value
+
+
+@final
+@tagged("geometric/1")
+@dataclass(frozen=True, repr=False)
+class Geometric(Mechanism):
+    """Add whole noise with P(k) ∝ exp(-|k|/scale) to whole numbers.
+
+    Guarantee: ε = sensitivity/scale in the ℓ1 distance, with the exact law; at
+    sensitivity 1 it is randomized response.
+
+    Example:
+        >>> m = Geometric(scale=2)
+        >>> m.run([3, 4, 5]).dtype
+        dtype('int64')
+        >>> f"{m.curve(1).delta_at(0.25):.4f}"
+        '0.1377'
+
+    Reference: [GRS09]; N3.2.
+    """
+
+    scale: float | Fraction
+
+    def __post_init__(self) -> None:
+        lattice_rounding.drawable("scale", self.scale)
+
+    @cached_property
+    def _exact(self) -> Fraction:
+        return checks.rational("scale", self.scale)
+
+    def curve(self, sensitivity: Any = 1) -> Curve:
+        """Return the exact guarantee at an ℓ1 sensitivity (whole values: floored)."""
+        return cover(self._exact, math.floor(distance(sensitivity)), Fraction(1))
+
+    @property
+    def error(self) -> Error:
+        """Exact law of the noise."""
+        return Error(((law.DiscreteLaplace(self._exact), Fraction(1)),))
+
+    def run(self, value: Any, *, source: Source = SECURE) -> Any:
+        """Return whole numbers with fresh noise on every coordinate."""
+        return lattice_rounding.release(
+            whole_only(value),
+            Lattice(0),
+            lambda size: discrete_laplace(self._exact, size, source=source),
+            whole=True,
+        )
+
+    @classmethod
+    def _for_pure(
+        cls, epsilon: float, sensitivity: Any, public: dict[str, Any]
+    ) -> Self | None:
+        wanted = checks.rational("epsilon", epsilon)
+        return cls(at_least(max(1, math.floor(distance(sensitivity))) / wanted))

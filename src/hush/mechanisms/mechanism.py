@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
-from hush import called, checks, serialization, untagged
+from hush import checks, legacy_formats, serialization, suggestions
+from hush.display import facts, if_known
 from hush.errors import InvalidArgument
-from hush.markup import facts, if_known
 from hush.mechanisms import calibration
 from hush.mechanisms.listening import heard
 from hush.noise import SECURE, Source
-from hush.privacy.approx import Approx
 from hush.privacy.curve import Curve
-from hush.privacy.pure import Pure
+from hush.privacy.notions.approx import Approx
+from hush.privacy.notions.pure import Pure
 
 
-class Mechanism(called.Spelled, ABC):
+class Mechanism(suggestions.Spelled, ABC):
     """How private am I (`curve`), how wrong (`error`), what do I say (`run`).
 
     Every concrete mechanism is a frozen dataclass of public numbers: it holds neither
@@ -35,7 +35,7 @@ class Mechanism(called.Spelled, ABC):
 
     # The field that grows with the noise; the law-suite checks that privacy does too.
     noise: ClassVar[str] = "scale"
-    _near_arguments = called.MECHANISM
+    _near_arguments = suggestions.MECHANISM
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -68,7 +68,7 @@ class Mechanism(called.Spelled, ABC):
 
         Example:
             >>> from hush.mechanisms import Gaussian
-            >>> from hush.privacy.gdp import GDP
+            >>> from hush.privacy import GDP
             >>> round(Gaussian.for_curve(GDP(mu=0.5), sensitivity=1).std, 6)
             2.0
         """
@@ -154,8 +154,8 @@ class Mechanism(called.Spelled, ABC):
             Geometric(scale=2)
         """
         shown = serialization.parse(text, "JSON as a mechanism's to_json() writes it")
-        if untagged.is_untagged(shown, "mechanism"):
-            found = untagged.mechanism(shown)
+        if legacy_formats.is_untagged(shown, "mechanism"):
+            found = legacy_formats.mechanism(shown)
         else:
             found = serialization.read(shown, "mechanism")
         if not isinstance(found, Mechanism):

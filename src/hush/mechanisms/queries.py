@@ -4,14 +4,20 @@ Values are clamped to public bounds, turned into fixed-point integers one by one
 added as integers: no order, rounding or overflow moves an answer more than stated.
 """
 
+import builtins
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hush import called, checks
-from hush.errors import InvalidArgument
-from hush.mechanisms import data as records
+from hush import checks, suggestions
+from hush.errors import InvalidArgument, Withheld
 from hush.mechanisms.query import Query
 from hush.units import Neighbors
 
@@ -48,7 +54,7 @@ def _people(data: Any) -> int:
         ) from None
 
 
-@called.answering({})
+@suggestions.answering({})
 def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that counts records.
 
@@ -65,7 +71,7 @@ def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     return Query("count", _people, (moves,), relation)
 
 
-@called.answering({})
+@suggestions.answering({})
 def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that adds clamped values.
 
@@ -86,16 +92,16 @@ def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) ->
     relation = Neighbors.of(neighbors)
     lower, upper = checks.interval("bounds", bounds)
     whole = all(isinstance(checks.plain(each), int) for each in bounds)
-    bits = records.digits(lower, upper)
+    bits = digits(lower, upper)
     if whole:
         bits = max(bits, 0)
     if whole and max(abs(lower), abs(upper)) >= 2**40:
         raise InvalidArgument("bounds must stay below 2^40 for whole-number sums.")
-    low, high = records.point(lower, bits), records.point(upper, bits)
+    low, high = point(lower, bits), point(upper, bits)
     moves = max(abs(low), abs(high)) if relation is Neighbors.ADD_REMOVE else high - low
 
     def exact(data: Any) -> int | Fraction:
-        added = records.total(records.fixed(records.column(data), lower, upper, bits))
+        added = total(fixed(column(data), lower, upper, bits))
         if whole:  # halves up, which commutes with whole moves
             return (added + (1 << bits >> 1)) >> bits
         return Fraction(added) / Fraction(2) ** bits
@@ -113,18 +119,18 @@ def _moments(
     data: Any, lower: float, upper: float, power: int
 ) -> tuple[int, list[int]]:
     """Return n and exact sums of powers of (x - middle)/half, in units of 2^-30."""
-    array = records.column(data)
+    array = column(data)
     half = upper / 2 - lower / 2  # the width itself may overflow
-    scaled = records.clamp(array, lower, upper) - (lower + half)
+    scaled = clamp(array, lower, upper) - (lower + half)
     scaled = np.clip(scaled / half if half > 0 else scaled * 0, -1, 1)
     units = np.rint(np.ldexp(scaled, 30)).astype(np.int64)
-    sums = [records.total(units)]
+    sums = [total(units)]
     if power == 2:
-        sums.append(records.total_squares(units))
+        sums.append(total_squares(units))
     return array.size, sums
 
 
-@called.answering({})
+@suggestions.answering({})
 def mean(
     bounds: Bounds,
     *,
@@ -172,7 +178,7 @@ def mean(
     )
 
 
-@called.answering({})
+@suggestions.answering({})
 def variance(
     bounds: Bounds,
     *,
@@ -232,7 +238,7 @@ def variance(
     )
 
 
-@called.answering({})
+@suggestions.answering({})
 def proportion(
     *, size: int | None = None, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
 ) -> Query:
@@ -252,7 +258,7 @@ def proportion(
     n = _size(size, relation, "proportion")
 
     def true(data: Any) -> int:
-        return int(np.count_nonzero(np.nan_to_num(records.column(data))))
+        return int(np.count_nonzero(np.nan_to_num(column(data))))
 
     if relation is Neighbors.REPLACE_ONE:
 
@@ -272,3 +278,149 @@ def proportion(
         relation,
         finish,
     )
+
+
+# -- Data in: NaN and infinities are mapped by one rule, then everything is clamped ----
+#
+# NaN counts as the lower bound, -inf and +inf as the bounds they lie beyond; a masked
+# record counts as NaN, and so does, in a list, which has no type of its own, whatever
+# is not a number. The rule looks at one record at a time, so a strange record moves
+# an answer no more than any other, and nothing is ever refused because of a value
+# found in the data. Arrays have a type; records of lists and other sequences are read
+# one by one.
+
+_CHUNK = 1 << 20
+
+
+def column(data: Any) -> NDArray[Any]:
+    """Return records as one vector of numbers; a non-numeric column is refused.
+
+    Example:
+        >>> column([1, 2.5, None, "three", 10**400])
+        array([1. , 2.5, nan, nan, inf])
+    """
+    array = _typed(data)
+    if array.size == 0:
+        return np.zeros(0)
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        raise InvalidArgument(
+            f"data must be one column of numbers; got dtype {array.dtype} and "
+            f"{array.ndim} dimensions."
+        )
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def records(data: Any) -> list[Any]:
+    """Return records as they are, each by itself: one must not retype the others.
+
+    Example:
+        >>> records([1, "three", None])
+        [1, 'three', None]
+    """
+    if _listed(data):
+        return list(data)
+    # What is masked is missing: None in its list, and not what lies below the mask.
+    array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+    if array.ndim != 1:
+        raise InvalidArgument(
+            f"data must be one column of records; got {array.ndim} dimensions."
+        )
+    found: list[Any] = array.tolist()
+    return found
+
+
+def _typed(data: Any) -> NDArray[Any]:
+    """Return the array that a container is; records of a sequence as floats."""
+    if not _listed(data):
+        hides = isinstance(data, np.ma.MaskedArray)
+        array = data if hides else np.asarray(data)
+        if array.ndim != 1 or not (hides or array.dtype == object):
+            return np.asarray(array)
+        data = array.tolist()  # None where a record is masked
+    # NumPy would give all records the type of the strangest, or fail for all with it.
+    if set(map(type, data)) <= _QUICK:
+        with suppress(OverflowError):  # a whole number that no float holds
+            return np.array(data, dtype=np.float64)
+    return np.array([_number(each) for each in data])
+
+
+_QUICK = {bool, int, float, np.bool_, np.int64, np.float64}  # read alike, all at once
+
+
+def _listed(data: Any) -> bool:
+    """Whether data is a sequence without a type, as a list is."""
+    untyped = not hasattr(data, "__array__") and not isinstance(data, str | bytes)
+    return isinstance(data, list | tuple) or (untyped and isinstance(data, Sequence))
+
+
+def _number(record: Any) -> float:
+    """Return one record as a float: NaN for what is no number, or fails as one."""
+    with Withheld():  # a strange record is no reason to stop: that would tell of it
+        return _read(record)
+    return math.nan
+
+
+def _read(record: Any) -> float:
+    if isinstance(record, np.ma.MaskedArray):
+        return math.nan if record.mask else float(record.item())
+    if isinstance(record, str | bytes | np.timedelta64 | np.datetime64):
+        return math.nan
+    alone = getattr(record, "shape", None) == ()  # one number of an array library
+    if not (alone or isinstance(record, Real | Decimal)):
+        return math.nan
+    value: Any = record
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def floats(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as new floats; long doubles may become infinite, unsaid."""
+    with np.errstate(over="ignore"):  # a warning would tell of one of them
+        return array.astype(np.float64)
+
+
+def clamp(array: NDArray[Any], lower: float, upper: float) -> NDArray[np.float64]:
+    """Return floats inside [lower, upper], NaN as `lower`."""
+    found = floats(array)
+    if array.dtype.kind == "f":
+        np.nan_to_num(found, copy=False, nan=lower, posinf=upper, neginf=lower)
+    return np.clip(found, lower, upper, out=found)
+
+
+def fixed(
+    array: NDArray[Any], lower: float, upper: float, bits: int
+) -> NDArray[np.int64]:
+    """Return clamped values as whole multiples of 2^-bits, each rounded by itself."""
+    return np.rint(np.ldexp(clamp(array, lower, upper), bits)).astype(np.int64)
+
+
+def total(numbers: NDArray[np.int64]) -> int:
+    """Return the exact sum of integers below 2^42 in size: no order, no overflow."""
+    return builtins.sum(
+        int(numbers[start : start + _CHUNK].sum())
+        for start in range(0, numbers.size, _CHUNK)
+    )
+
+
+def total_squares(numbers: NDArray[np.int64]) -> int:
+    """Return the exact sum of squares of integers below 2^40 in size.
+
+    Halves of 20 bits keep every product below 2^40 and every partial sum below 2^63.
+    """
+    high, low = numbers >> 20, numbers & ((1 << 20) - 1)
+    return (total(high * high) << 40) + (total(high * low) << 21) + total(low * low)
+
+
+def digits(lower: float, upper: float) -> int:
+    """Return how many binary digits after the point keep values below 2^40."""
+    largest = max(abs(lower), abs(upper))
+    if largest == 0:
+        return 0
+    return 39 - math.frexp(largest)[1]
+
+
+def point(value: float, bits: int) -> Fraction:
+    """Return one bound rounded as the data are."""
+    return Fraction(int(np.rint(np.ldexp(value, bits)))) / Fraction(2) ** bits

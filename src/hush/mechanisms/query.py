@@ -11,12 +11,11 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument, Unsupported
 from hush.mechanisms.calibration import distance
-from hush.mechanisms.discrete_gaussian import DiscreteGaussian
-from hush.mechanisms.gaussian import Gaussian
+from hush.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from hush.mechanisms.laplace import Laplace
+from hush.mechanisms.lattice_rounding import FINE
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.selection import Selection
-from hush.mechanisms.values import FINE
+from hush.mechanisms.selection.selection import Selection
 from hush.noise import SECURE, Lattice, Source
 from hush.privacy.curve import Curve
 from hush.units import Neighbors

@@ -13,10 +13,10 @@ from hush.mechanisms.calibration import at_most
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, bernoulli, integers
-from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
-from hush.privacy.pair import Pair
-from hush.privacy.pure import Pure
+from hush.privacy.notions.pure import Pure
+from hush.privacy.pairs.dominating import Pair
+from hush.privacy.rules.composition import repeat
 from hush.serialization import tagged
 
 

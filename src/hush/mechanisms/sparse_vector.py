@@ -1,23 +1,47 @@
 """Sparse vector: which of many queries exceed a threshold, paying only for those."""
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, NoReturn, Self, final
 
 from hush import checks, law
 from hush.errors import InvalidArgument
-from hush.mechanisms import values
+from hush.fork_safety import Owner
+from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
-from hush.mechanisms.conversation import OneAtATime
 from hush.mechanisms.error import Error
 from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
-from hush.privacy.pure import Pure
+from hush.privacy.notions.pure import Pure
 from hush.serialization import tagged
+
+# -- A conversation with a mechanism: one question at a time, and never copied ---------
+
+
+class OneAtATime:
+    """Secret noise and a count that questions share.
+
+    Guarantee: two threads never use the same hit, and no copy begins with the count or
+    the noise of the original: none is made, and one that a fork made answers nothing.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = Owner("a conversation")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidArgument(
+            "a conversation is never copied or pickled: its copy could be asked once "
+            "more with the same noise. Start a new one."
+        )
+
+
+# -- Sparse vector: which of many queries exceed a threshold, paying only for those ----
 
 
 @final
@@ -52,10 +76,10 @@ class SparseVector(Mechanism):
 
     def __post_init__(self) -> None:
         checks.whole("threshold", self.threshold)
-        values.drawable("scale", self.scale, most=None)
+        lattice_rounding.drawable("scale", self.scale, most=None)
         checks.flag("monotone", self.monotone)
         checks.whole("hits", self.hits, at_least=1)
-        values.drawable("the scale of a query's noise", self._query_scale)
+        lattice_rounding.drawable("the scale of a query's noise", self._query_scale)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -130,7 +154,7 @@ class Conversation(OneAtATime):
 
     @heard_turn
     def _above(self, value: int) -> bool:
-        exact = values.whole(value)
+        exact = lattice_rounding.whole(value)
         self._owner.check()  # a number of one's own class may have forked
         noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
         return bool(exact + int(noise) >= self._bar)

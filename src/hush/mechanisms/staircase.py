@@ -7,15 +7,15 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 from hush import checks
-from hush.mechanisms import values
+from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, at_most, distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source
 from hush.noise.staircase import StaircaseLaw, staircase
 from hush.privacy.curve import Curve
-from hush.privacy.pair import Pair
-from hush.privacy.pure import Pure
+from hush.privacy.notions.pure import Pure
+from hush.privacy.pairs.dominating import Pair
 from hush.serialization import tagged
 
 
@@ -59,13 +59,13 @@ class Staircase(Mechanism):
     step: Fraction | None = None
 
     def __post_init__(self) -> None:
-        values.drawable("scale", self.scale, most=None)
+        lattice_rounding.drawable("scale", self.scale, most=None)
         width = checks.rational("width", self.width)
         if self.inner is not None:
             checks.real("inner", self.inner, above=0, at_most=1)
         if self.step is not None:
             step = checks.rational("step", self.step)
-            grid = values.lattice(step, max(width, step))
+            grid = lattice_rounding.lattice(step, max(width, step))
             object.__setattr__(self, "step", grid.step)
         _ = self._law  # what cannot be drawn is refused here, not when it is asked
 
@@ -73,7 +73,7 @@ class Staircase(Mechanism):
     def _grid(self) -> Lattice:
         width = checks.rational("width", self.width)
         if self.step is not None:
-            return values.lattice(self.step, max(width, self.step))
+            return lattice_rounding.lattice(self.step, max(width, self.step))
         return Lattice(0) if width.denominator == 1 else Lattice.under(width, bits=20)
 
     @cached_property
@@ -110,7 +110,7 @@ class Staircase(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate (charge each one)."""
-        return values.release(
+        return lattice_rounding.release(
             value,
             self._grid,
             lambda size: staircase(self._law, size, source=source),

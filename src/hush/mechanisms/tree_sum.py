@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from hush import checks, law
 from hush.errors import InvalidArgument
-from hush.mechanisms import values
+from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
-from hush.mechanisms.conversation import OneAtATime
-from hush.mechanisms.error import Error
+from hush.mechanisms.error import Error, Total
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.totals import Total
+from hush.mechanisms.sparse_vector import OneAtATime
 from hush.noise import SECURE, Source, discrete_laplace
-from hush.privacy.compose import repeat
 from hush.privacy.curve import Curve
+from hush.privacy.rules.composition import repeat
 from hush.serialization import tagged
 
 
@@ -53,7 +52,7 @@ class TreeSum(Mechanism):
 
     def __post_init__(self) -> None:
         checks.whole("horizon", self.horizon, at_least=1)
-        values.drawable("scale", self.scale)
+        lattice_rounding.drawable("scale", self.scale)
 
     @cached_property
     def _exact(self) -> Fraction:
@@ -92,7 +91,7 @@ class TreeSum(Mechanism):
         """Return the noisy running totals of a stream, moved inside ±2^61."""
         counter = self.start(source=source)
         totals = [counter.add(each) for each in value]
-        return values.whole_vector(np.array(totals, dtype=object))
+        return lattice_rounding.whole_vector(np.array(totals, dtype=object))
 
     @classmethod
     def _for_pure(
@@ -118,7 +117,7 @@ class Counter(OneAtATime):
     @heard_turn
     def add(self, value: int) -> int:
         """Return the noisy total after `value`."""
-        exact = values.whole(value)
+        exact = lattice_rounding.whole(value)
         self._owner.check()
         with self._lock:
             if self._time == self._mechanism.horizon:

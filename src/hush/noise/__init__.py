@@ -5,17 +5,20 @@ law is exact: 64 random bits are compared with certified cut points, and a tie i
 decided by arbitrary precision.
 """
 
-from hush.noise.ball import Norm, ball
+from hush.noise.ball import Body, Norm, ball, radial
 from hush.noise.bernoulli import bernoulli, bernoulli_exp
-from hush.noise.categorical import categorical, exponential_argmax, gumbel_argmax
+from hush.noise.categorical import (
+    categorical,
+    exponential_argmax,
+    gumbel_argmax,
+    piecewise,
+)
 from hush.noise.gaussian import discrete_gaussian
+from hush.noise.inversion import table
 from hush.noise.laplace import discrete_laplace, geometric
 from hush.noise.lattice import Lattice
-from hush.noise.piecewise import piecewise
-from hush.noise.radial import Body, radial
 from hush.noise.source import SECURE, Seeded, Source
 from hush.noise.staircase import StaircaseLaw, staircase
-from hush.noise.table import table
 from hush.noise.uniform import integers, permutation, subsample
 
 __all__ = [

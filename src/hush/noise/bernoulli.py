@@ -11,10 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.noise.exact import Bracket, Uniform, exp_bracket
-from hush.noise.ladder import ERROR, Floats, Word, Words
-from hush.noise.shape import BLOCK, Size, shaped
-from hush.noise.source import SECURE, Source, sourced
+from hush.noise.inversion import (
+    ERROR,
+    Bracket,
+    Floats,
+    Uniform,
+    Word,
+    Words,
+    exp_bracket,
+)
+from hush.noise.source import BLOCK, SECURE, Size, Source, shaped, sourced
 
 WORD = Word()
 

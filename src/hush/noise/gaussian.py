@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise.bernoulli import WORD, below
-from hush.noise.exact import Bracket, exp_bracket
-from hush.noise.ladder import Floats, Integers, Ladder, Word
+from hush.noise.inversion import Bracket, Floats, Integers, Ladder, Word, exp_bracket
 from hush.noise.laplace import LARGEST, SMALL, unzigzag
-from hush.noise.shape import Size, shaped
-from hush.noise.source import SECURE, Source, sourced
+from hush.noise.source import SECURE, Size, Source, shaped, sourced
 
 _REACH = 8.0  # P(|X| > 8σ) < 2^-48: what is left beyond the last float cut
 _FLAG = 1 << 62

@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise.bernoulli import WORD, below
-from hush.noise.exact import Bracket, exp_bracket
-from hush.noise.ladder import Floats, Integers, Ladder, Word
-from hush.noise.shape import Size, shaped
-from hush.noise.source import SECURE, Source, sourced
+from hush.noise.inversion import Bracket, Floats, Integers, Ladder, Word, exp_bracket
+from hush.noise.source import SECURE, Size, Source, shaped, sourced
 
 LARGEST = 2**50  # noise stays far inside 64 bits, and floats hold the low digits
 SMALL = 4096  # up to here every draw takes the same steps whatever its value

@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.law import Law
-from hush.noise.ladder import Integers
+from hush.noise.inversion import Integers
 from hush.noise.laplace import LARGEST, geometric
-from hush.noise.shape import Size, shaped
-from hush.noise.source import SECURE, Source
+from hush.noise.source import SECURE, Size, Source, shaped
 from hush.noise.uniform import integers
 from hush.serialization import tagged
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise.bernoulli import bernoulli
-from hush.noise.shape import Size, shaped
-from hush.noise.source import SECURE, Source, sourced
+from hush.noise.source import SECURE, Size, Source, shaped, sourced
 
 _DENSE = 64  # records for each one that is kept, up to which marks are faster
 

@@ -4,14 +4,12 @@ matplotlib is loaded when something is drawn. Colours are told apart by everybod
 lines by their dashes in print.
 """
 
-from hush.plots.audit import audit
-from hush.plots.bars import bars
-from hush.plots.budget import budget
-from hush.plots.error import error
-from hush.plots.profile import profile
-from hush.plots.release import release
+from hush.plots.audit_plot import audit
+from hush.plots.budget_plot import budget
+from hush.plots.curve_plots import profile, tradeoff
+from hush.plots.error_plot import error
+from hush.plots.interval_plots import bars, release
 from hush.plots.style import save
-from hush.plots.tradeoff import tradeoff
 
 __all__ = [
     "audit",

@@ -1,44 +1,50 @@
 """Curves and their algebra: how private something is, in every notion at once."""
 
-from hush.privacy.advanced import (
+from hush.privacy.curve import Curve, Direction, Side
+from hush.privacy.notions.approx import Approx
+from hush.privacy.notions.gdp import GDP
+from hush.privacy.notions.profile import Profile
+from hush.privacy.notions.pure import Pure
+from hush.privacy.notions.rdp import RDP
+from hush.privacy.notions.tradeoff import Tradeoff
+from hush.privacy.notions.zcdp import ZCDP
+from hush.privacy.pairs.curve_interval import Between, Worst, worst
+from hush.privacy.pairs.densities import ContinuousLaplace, Density, Normal, Shifted
+from hush.privacy.pairs.dominating import Pair
+from hush.privacy.rules.amplification import (
+    amplified,
+    amplified_approx,
+    amplified_loose,
+)
+from hush.privacy.rules.calibrate import calibrate
+from hush.privacy.rules.compare import Comparison, Order, compare
+from hush.privacy.rules.composed_loss import Loss
+from hush.privacy.rules.composition import basic, compose, repeat
+from hush.privacy.rules.filters import fits
+from hush.privacy.rules.fixed_size_sampling import Subset, fixed_size
+from hush.privacy.rules.group import geometric, group, replace_one
+from hush.privacy.rules.optimal_composition import mixed
+from hush.privacy.rules.parallel import parallel
+from hush.privacy.rules.poisson_sampling import Sampled, poisson
+from hush.privacy.rules.shuffle import Shuffled, shuffle
+from hush.privacy.textbook.advanced_composition import (
     advanced,
     moments,
     per_step,
     sgd_moment_estimate,
     sgd_std_estimate,
 )
-from hush.privacy.amplification import amplified, amplified_approx, amplified_loose
-from hush.privacy.approx import Approx
-from hush.privacy.between import Between, Worst, worst
-from hush.privacy.calibrate import calibrate
-from hush.privacy.clt import Limit, clt
-from hush.privacy.compare import Comparison, Order, compare
-from hush.privacy.compose import basic, compose, repeat
-from hush.privacy.curve import Curve, Direction, Side
-from hush.privacy.density import ContinuousLaplace, Density, Normal, Shifted
-from hush.privacy.divergences import (
+from hush.privacy.textbook.clt import Limit, clt
+from hush.privacy.textbook.divergences import (
+    LossVariables,
     f_divergence,
     from_tail,
     hockey_stick,
+    loss_cdf,
     renyi,
     tail_at,
+    variables,
 )
-from hush.privacy.filters import fits
-from hush.privacy.fixed_size import Subset, fixed_size
-from hush.privacy.gdp import GDP
-from hush.privacy.group import geometric, group, replace_one
-from hush.privacy.loss import Loss
-from hush.privacy.optimal import mixed
-from hush.privacy.pair import Pair
-from hush.privacy.parallel import parallel
-from hush.privacy.poisson import Sampled, poisson
-from hush.privacy.profile import Profile
-from hush.privacy.pure import Pure
-from hush.privacy.rdp import RDP
-from hush.privacy.shuffle import Shuffled, shuffle
-from hush.privacy.tradeoff import Tradeoff
-from hush.privacy.variables import LossVariables, loss_cdf, variables
-from hush.privacy.zcdp import ZCDP
 
 __all__ = [
     "GDP",

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hush import called, checks, serialization, untagged
+from hush import checks, legacy_formats, serialization, suggestions
+from hush.display import facts, if_known
 from hush.errors import InvalidArgument
-from hush.markup import facts, if_known
 from hush.privacy import duality
-from hush.privacy.atoms import Atoms, above, below
+from hush.privacy.discrete_pair import Atoms, above, below
 from hush.privacy.rounding import Floats, down, numbers, scalar, up
 
 if TYPE_CHECKING:
-    from hush.privacy.loss_law import LossLaw
+    from hush.privacy.pld.loss_distribution import LossLaw
 
     Components = tuple[tuple[LossLaw, int], ...]
 
@@ -46,7 +46,7 @@ _SHOWN_AT = 1e-6
 
 
 @dataclass(frozen=True)
-class Curve(called.Spelled, called.Helpful, ABC):
+class Curve(suggestions.Spelled, suggestions.Helpful, ABC):
     """A privacy guarantee that answers the question of every notion.
 
     Guarantee: plain names never understate the loss; names ending in `_lower` never
@@ -55,7 +55,7 @@ class Curve(called.Spelled, called.Helpful, ABC):
 
     @property
     def _near(self) -> Mapping[str, str]:
-        return called.CURVE
+        return suggestions.CURVE
 
     @abstractmethod
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
@@ -267,22 +267,22 @@ class Curve(called.Spelled, called.Helpful, ABC):
 
     def components(self) -> "tuple[Components, Components]":
         """Return dominating loss laws, remove and add, for composition."""
-        from hush.privacy import laws
+        from hush.privacy.pld import discrete_loss
 
         if self._coarse == 1:
-            return laws.both(self.atoms_above)
+            return discrete_loss.both(self.atoms_above)
         knots = duality.knots(self.delta_at, thin=self._coarse, top=self._negligible_at)
         forward = np.asarray(self.profile(Direction.REMOVE, knots)[1])
         if self.symmetric:
-            return laws.both(above(knots, forward, forward))
+            return discrete_loss.both(above(knots, forward, forward))
         backward = np.asarray(self.profile(Direction.ADD, knots)[1])
-        return laws.both(above(knots, forward, backward))
+        return discrete_loss.both(above(knots, forward, backward))
 
     def components_lower(self) -> "tuple[Components, Components]":
         """Return dominated loss laws, remove and add, for lower bounds."""
-        from hush.privacy import laws
+        from hush.privacy.pld import discrete_loss
 
-        return laws.both(self.atoms_below)
+        return discrete_loss.both(self.atoms_below)
 
     # -- one direction, text -------------------------------------------------------
 
@@ -339,8 +339,8 @@ class Curve(called.Spelled, called.Helpful, ABC):
     def from_json(text: str) -> "Curve":
         """Return the curve that `to_json` wrote."""
         shown = serialization.parse(text, "a curve written by to_json")
-        if untagged.is_untagged(shown, "type"):
-            found = untagged.curve(shown)
+        if legacy_formats.is_untagged(shown, "type"):
+            found = legacy_formats.curve(shown)
         else:
             found = serialization.read(shown, "type")
         if not isinstance(found, Curve):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from hush.errors import InvalidArgument
-from hush.privacy.atoms import Atoms
+from hush.privacy.discrete_pair import Atoms
 from hush.privacy.rounding import Floats, down, falling, up
 
 # Below this δ a tail no longer matters to any guarantee worth stating.

@@ -1,13 +1,10 @@
 """Synthetic tables: a tree of noisy marginals, and rows that follow it."""
 
-from hush.synth.bins import Bins
-from hush.synth.categories import Categories
-from hush.synth.domain import Domain
-from hush.synth.marginal import Marginal
-from hush.synth.model import TreeModel
-from hush.synth.plan import TreePlan
+from hush.synth.domain import Bins, Categories, Domain
+from hush.synth.marginals import Marginal
+from hush.synth.model import Synthetic, TreeModel
+from hush.synth.synthesis_plan import TreePlan
 from hush.synth.synthesizer import TreeSynthesizer
-from hush.synth.synthetic import Synthetic
 
 __all__ = [
     "Bins",

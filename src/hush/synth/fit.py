@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.synth.forest import Edge, Forest
+from hush.synth.spanning_forest import Edge, Forest
 
 Floats = NDArray[np.float64]
 _ROUNDS = 300  # of alternating projections, if it takes so many

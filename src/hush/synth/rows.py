@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidArgument, Withheld
-from hush.synth.column import NOWHERE, Places
-from hush.synth.domain import Domain
+from hush.synth.domain import NOWHERE, Domain, Places
 
 Whole = NDArray[np.int64]
 

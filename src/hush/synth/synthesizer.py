@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from hush import called, checks
+from hush import checks, suggestions
 from hush.errors import InvalidArgument
-from hush.ledger.payer import check_payer
-from hush.ledger.plan import Plan as Steps
+from hush.ledger.accounts import check_payer
+from hush.ledger.batch import Plan as Steps
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 from hush.privacy import ZCDP, Approx, Curve, Pure
-from hush.synth.calibrated import calibrated
 from hush.synth.domain import Domain
+from hush.synth.marginal_queries import Person
 from hush.synth.model import TreeModel
-from hush.synth.plan import TreePlan
-from hush.synth.questions import Person
+from hush.synth.noise_calibration import calibrated
 from hush.synth.rows import Private, private
+from hush.synth.synthesis_plan import TreePlan
 from hush.units import Neighbors
 
 _FIRST = "Fit first: model = synthesizer.fit(rows), then model.{0}(...)."
@@ -24,7 +24,7 @@ _FIRST = "Fit first: model = synthesizer.fit(rows), then model.{0}(...)."
 
 @final
 @dataclass(frozen=True)
-class TreeSynthesizer(called.Helpful):
+class TreeSynthesizer(suggestions.Helpful):
     """Synthetic tables whose one-way and chosen two-way counts are near the data's.
 
     `domain` says what is publicly known of each column: categories in order, or `Bins`.
@@ -100,7 +100,7 @@ class TreeSynthesizer(called.Helpful):
         mechanisms, questions = zip(*steps, strict=True)
         return TreePlan(self.domain, person, mechanisms, questions)
 
-    @called.answering(called.FIT)
+    @suggestions.answering(suggestions.FIT)
     def fit(
         self,
         rows: Any,

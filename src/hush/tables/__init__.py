@@ -1,18 +1,28 @@
 """Private answers from tables, where the data is."""
 
-from hush.tables.aggregate import Aggregate, count, mean, sum
-from hush.tables.answer import Answer
+from hush.tables.aggregates.aggregate import Aggregate, count, mean, sum
+from hush.tables.aggregates.count_distinct import count_distinct
+from hush.tables.aggregates.histogram_aggregates import histogram, mode, top_k
+from hush.tables.aggregates.quantile_aggregates import (
+    max,
+    median,
+    min,
+    quantile,
+    quantiles,
+)
+from hush.tables.aggregates.variance_aggregates import (
+    correlation,
+    covariance,
+    std,
+    variance,
+)
 from hush.tables.dataset import Dataset, Grouped
-from hush.tables.distinct import count_distinct
+from hush.tables.expressions.numbers import bins
 from hush.tables.graph import Graph, open_graph
-from hush.tables.numbers import bins
 from hush.tables.opening import open_table
-from hush.tables.planned import Planned
-from hush.tables.presented import Presented
-from hush.tables.query import Query
-from hush.tables.rank import max, median, min, quantile, quantiles
-from hush.tables.spread import correlation, covariance, std, variance
-from hush.tables.tally import histogram, mode, top_k
+from hush.tables.queries.answer import Answer, Presented
+from hush.tables.queries.query_plan import Planned
+from hush.tables.queries.table_query import Query
 
 __all__ = [
     "Aggregate",

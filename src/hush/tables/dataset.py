@@ -4,26 +4,34 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final, overload
 
+import ibis
 import ibis.expr.types as ir
+from ibis.backends.sql.compilers import duckdb
+from ibis.common.deferred import Deferred
+from sqlglot import expressions as sql
 
-from hush import called, checks
-from hush.brief import methods
+from hush import checks, suggestions
 from hush.errors import InvalidArgument, Unsupported
 from hush.ledger import Ledger
-from hush.tables import deferred, derive, expression, join, names, people, select
-from hush.tables.aggregate import Aggregate, Unbounded, Untold
-from hush.tables.answer import Answer
-from hush.tables.crossed import Crossed
-from hush.tables.found import FoundGroups
-from hush.tables.groups import Groups, PublicGroups, public
-from hush.tables.heads import counting_people
-from hush.tables.keys import fitting, matched
-from hush.tables.origin import Origin, standing, unchanged_while_drawn
-from hush.tables.presented import Presented
-from hush.tables.query import Query
-from hush.tables.ranges import Seeking
-from hush.tables.select import Statement
-from hush.tables.typed import named_apart
+from hush.tables import join, per_person
+from hush.tables.aggregates.aggregate import Aggregate, Unbounded, Untold
+from hush.tables.aggregates.count_distinct import counting_people
+from hush.tables.cross_tabulation import Crossed
+from hush.tables.engines import column_names
+from hush.tables.engines.engine import guarded
+from hush.tables.engines.provenance import Origin, standing, unchanged_while_drawn
+from hush.tables.expressions import expression
+from hush.tables.expressions.parse import words
+from hush.tables.expressions.types import Kind, named_apart, one_zero
+from hush.tables.groups.groups import Groups, PublicGroups, public
+from hush.tables.groups.private_keys import FoundGroups
+from hush.tables.groups.public_keys import fitting, matched
+from hush.tables.queries.answer import Answer, Presented
+from hush.tables.queries.private_bounds import Seeking
+from hush.tables.queries.table_query import Query
+from hush.tables.sql import select
+from hush.tables.sql.select import Statement
+from hush.tracebacks import methods
 from hush.units import Neighbors
 
 _MOST_ROWS = 1 << 20
@@ -33,7 +41,7 @@ _KEYS = 100  # groups of one person, where the groups are found in the data
 @methods
 @final
 @dataclass(frozen=True, eq=False)
-class Dataset(called.Helpful):
+class Dataset(suggestions.Helpful):
     """Rows of people, to be asked privately.
 
     `unit` names the column that tells people apart (None: every row is a different
@@ -51,7 +59,7 @@ class Dataset(called.Helpful):
     steps: tuple[str, ...] = ()  # what was done to the table, for the receipt
 
     def __post_init__(self) -> None:
-        names.check(self._table.columns)
+        column_names.check(self._table.columns)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, unit={self.unit!r}, {self.neighbors})"
@@ -81,12 +89,14 @@ class Dataset(called.Helpful):
 
     @property
     def _near(self) -> Mapping[str, str]:
-        return {name: called.COLUMN for name in self._table.columns} | called.DATASET
+        return {
+            name: suggestions.COLUMN for name in self._table.columns
+        } | suggestions.DATASET
 
     if not TYPE_CHECKING:  # as in `Helpful`
 
         def __getitem__(self, name: object) -> Any:
-            raise Unsupported(f"a data set is not taken apart. {called.COLUMN}")
+            raise Unsupported(f"a data set is not taken apart. {suggestions.COLUMN}")
 
     def _then(self, step: str, table: ir.Table, **more: Any) -> "Dataset":
         return replace(self, _table=table, steps=(*self.steps, step), **more)
@@ -96,16 +106,14 @@ class Dataset(called.Helpful):
 
         It is SQL text, "fare > 0", or a deferred Ibis expression, `ibis._.fare > 0`.
         """
-        text = deferred.written(self._table, condition)
+        text = written(self._table, condition)
         kept = self._table.filter(expression.truth(self._table, text))
         return self._then(f"where {text}", kept)
 
     def select(self, *, replacing: Iterable[str] = (), **columns: Any) -> "Dataset":
         """Add derived columns, as in speed="distance / hours"; the others stay."""
-        columns = {n: deferred.written(self._table, c) for n, c in columns.items()}
-        table = derive.derived(
-            self._table, columns, unit=self.unit, replacing=replacing
-        )
+        columns = {n: written(self._table, c) for n, c in columns.items()}
+        table = derived(self._table, columns, unit=self.unit, replacing=replacing)
         return self._then(f"select {_listed(columns)}", table)
 
     def keep(self, columns: Mapping[str, str]) -> "Dataset":
@@ -141,7 +149,7 @@ class Dataset(called.Helpful):
         if self.unit in by:
             raise InvalidArgument(f"{self.unit!r} is the unit: people are told apart.")
         plain = named_apart(self._table, by)
-        table = people.per_person(plain, self.unit, by, columns, bounds or {})
+        table = per_person.per_person(plain, self.unit, by, columns, bounds or {})
         step = f"per person {_listed({**dict(zip(by, by, strict=True)), **columns})}"
         return self._then(step, table, rows=self.rows if by else 1)
 
@@ -260,14 +268,14 @@ class Dataset(called.Helpful):
         bounds: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
     ) -> "Statement":
-        """Return one SELECT to plan, explain and release; see `hush.tables.select`."""
+        """Return one SELECT to plan, explain and release: `hush.tables.sql.select`."""
         return select.statement(self, text, keys=keys, bounds=bounds, tables=tables)
 
 
 @methods
 @final
 @dataclass(frozen=True, eq=False)
-class Grouped(called.Helpful):
+class Grouped(suggestions.Helpful):
     """A data set and the groups it is asked about."""
 
     dataset: Dataset
@@ -275,7 +283,7 @@ class Grouped(called.Helpful):
 
     @property
     def _near(self) -> Mapping[str, str]:
-        return called.GROUPED
+        return suggestions.GROUPED
 
     @overload
     def agg(self, **aggregates: Aggregate) -> Query: ...
@@ -296,7 +304,7 @@ class Grouped(called.Helpful):
                 )
             for text in each.expressions:
                 expression.number(self.dataset._table, text)
-        names.check_outputs(self.groups.by, aggregates)
+        column_names.check_outputs(self.groups.by, aggregates)
         aggregates = {
             name: counting_people(self.dataset, self.groups, self._told(each))
             for name, each in aggregates.items()
@@ -329,3 +337,93 @@ def _listed(columns: Mapping[str, str]) -> str:
 def row_bound(rows: int) -> int:
     """Return how many rows one person may count for, or refuse it."""
     return checks.whole("rows", rows, at_least=1, at_most=_MOST_ROWS)
+
+
+# -- Ibis expressions as SQL text: `ibis._.fare > 0` means what "fare > 0" does --------
+#
+# An expression is written out for a table without data and read back through the list
+# of what is allowed, so that it is as total as any other.
+
+
+def written(table: ir.Table, given: Any) -> Any:
+    """Return the text of a deferred Ibis expression; whatever else is given stays.
+
+    Example:
+        >>> table = ibis.table({"fare": "float64", "hour": "int64"}, name="trips")
+        >>> written(table, (ibis._.fare > 0) & ibis._.hour.isin([7, 8]))
+        '("fare" > 0) AND "hour" IN (7, 8)'
+    """
+    if not isinstance(given, Deferred):
+        return given
+    return guarded(
+        lambda: _text(table.schema(), given),
+        lambda: InvalidArgument(
+            f"{given!r} cannot be written as SQL over one row of the columns "
+            f"{', '.join(sorted(table.columns))}."
+        ),
+    )
+
+
+def _text(schema: ibis.Schema, given: Deferred) -> str:
+    rows = ibis.table(schema, name="rows")
+    # Its tree, not its text: Ibis leaves out parentheses that change the meaning.
+    asked = duckdb.compiler.to_sqlglot(rows.select(found=given.resolve(rows)))
+    return words(asked.expressions[0].unalias().transform(_plain))
+
+
+def _plain(node: sql.Expression) -> Any:
+    """Return a node without the name of its table and the width of its literals."""
+    if isinstance(node, sql.Column):
+        return sql.column(node.name, quoted=True)
+    if isinstance(node, sql.Cast) and _literal(node.this):
+        return node.this
+    if isinstance(node, sql.Paren) and isinstance(node.this, sql.Column):
+        return _plain(node.this)
+    return node
+
+
+def _literal(node: Any) -> bool:
+    bare = node.this if isinstance(node, sql.Neg) else node
+    return isinstance(bare, sql.Literal) and not bare.is_string
+
+
+# -- Derived columns: new columns of a row, each from that row alone -------------------
+
+
+def derived(
+    table: ir.Table,
+    columns: Mapping[str, str],
+    *,
+    unit: str | None,
+    replacing: Iterable[str] = (),
+) -> ir.Table:
+    """Return the table with more columns; the others stay.
+
+    All are computed from the columns as they were. A name that is taken is refused,
+    unless it stands in `replacing`; the unit cannot be replaced, because who is
+    protected is not for a query to say.
+    """
+    allowed = set(replacing)
+    values: dict[str, Any] = {}
+    for name, text in columns.items():
+        if not name.isidentifier() or name.startswith("_"):
+            raise InvalidArgument(
+                f"{name!r} cannot name a column: use a plain word that does not start "
+                "with an underscore."
+            )
+        if name == unit:
+            raise Unsupported(f"{name!r} is the unit, which cannot be replaced.")
+        if name in table.columns and name not in allowed:
+            raise InvalidArgument(
+                f"there is a column {name!r} already. Choose another name, or pass "
+                f"replacing=[{name!r}]."
+            )
+        values[name] = _value(table, text)
+    return table.mutate(**values)
+
+
+def _value(table: ir.Table, text: str) -> Any:
+    found = expression.typed(table, text)
+    if found.kind is Kind.NUMBER:
+        return one_zero(found.value)  # groups must not tell 0 from -0
+    return found.value

@@ -24,11 +24,11 @@ from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger, Release
 from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
-from hush.tables import engine, private
+from hush.tables.engines import engine, private_tables
+from hush.tables.engines.provenance import Origin, standing
+from hush.tables.engines.sources import source as table_of
+from hush.tables.expressions.types import told_apart
 from hush.tables.opening import paying
-from hush.tables.origin import Origin, standing
-from hush.tables.source import source as table_of
-from hush.tables.typed import told_apart
 
 Integers = NDArray[np.int64]
 
@@ -242,5 +242,5 @@ def open_graph(
     told_apart(found.table, ends)  # refuses now what could not be read when paid
     most = checks.whole("degree", degree, at_least=1, at_most=10**6)
     edges = Edges(found.table, (ends[0], ends[1]), found.origin)
-    private.remember(given, found.table, found.origin)
+    private_tables.remember(given, found.table, found.origin)
     return Graph(edges, kind, most, paying(ledger, budget, found.name))

@@ -12,12 +12,13 @@ import ibis
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables import embedded, expression, private
-from hush.tables.columns import Columns
-from hush.tables.engine import fetch, guarded
-from hush.tables.session import alone
-from hush.tables.source import source
-from hush.tables.together import together
+from hush.tables.engines import duckdb, private_tables
+from hush.tables.engines.columns import Columns
+from hush.tables.engines.connection import alone
+from hush.tables.engines.duckdb_join import together
+from hush.tables.engines.engine import fetch, guarded
+from hush.tables.engines.sources import source
+from hush.tables.expressions import expression
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
@@ -63,7 +64,7 @@ def _public(
     The public table is copied first, so that what was checked is what is joined.
     """
     found = source(other)
-    private.refuse(other, found.table, found.origin)
+    private_tables.refuse(other, found.table, found.origin)
     right = found.table
     _check(data._table, right, columns, data.unit)
     copied = guarded(
@@ -98,7 +99,7 @@ def _beside(backend: Any, copied: Columns, schema: ibis.Schema) -> ir.Table:
 def _copied(backend: Any, name: str, copied: Columns, schema: ibis.Schema) -> ir.Table:
     if backend.name == "duckdb":
         lists = {each: copied[each].tolist() for each in copied.column_names}
-        return embedded.copied(backend, name, lists, schema)
+        return duckdb.copied(backend, name, lists, schema)
     public = copied.to_arrow(schema)
     if backend.name != "postgres":
         return ibis.memtable(public)

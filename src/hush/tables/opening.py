@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from hush import checks
-from hush.brief import brief
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger
-from hush.tables import private
 from hush.tables.dataset import Dataset, row_bound
-from hush.tables.source import source
-from hush.tables.typed import meant, told_apart
+from hush.tables.engines import private_tables
+from hush.tables.engines.sources import source
+from hush.tables.expressions.types import meant, told_apart
+from hush.tracebacks import brief
 from hush.units import Neighbors
 
 _ROWS = 10  # of one person, unless said
@@ -157,7 +157,7 @@ def open_table(
         near = meant(unit, found.table.columns)
         raise InvalidArgument(f"unit {checks.shown(unit)} is not a column; {near}")
     table = found.table if unit is None else told_apart(found.table, (unit,))
-    private.remember(given, found.table, found.origin)
+    private_tables.remember(given, found.table, found.origin)
     return Dataset(
         table,
         found.name,

@@ -6,7 +6,7 @@ import pytest
 
 from hush.audit import one_run
 from hush.learn import sgd
-from hush.learn.sgd import clipping, draws
+from hush.learn.sgd import clipping, gradient_noise
 from hush.noise import Seeded
 
 pytestmark = [pytest.mark.slow, pytest.mark.statistical]
@@ -53,9 +53,9 @@ def test_training_is_not_convicted():
 
 def test_a_quarter_of_the_noise_is_convicted(monkeypatch):
     def weak(deviation, room, source):
-        return draws.steps(deviation, room.shape, source) // 4
+        return gradient_noise.steps(deviation, room.shape, source) // 4
 
-    monkeypatch.setattr(draws, "codes", weak)
+    monkeypatch.setattr(gradient_noise, "codes", weak)
     assert audited().violated
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hush.errors import InvalidArgument
-from hush.learn.sgd import clipped_sum, clipping, slack
-from hush.learn.sgd.taps import trace
+from hush.learn.sgd import clipped_sum, clipping, rounding_slack
+from hush.learn.sgd.per_example import trace
 from learn.sgd.models import MODELS, floats
 
 
@@ -124,8 +124,8 @@ def test_one_row_moves_a_float_sum_by_no_more_than_the_slack(kind, rows):
     inputs[rows // 2 :] = inputs[0]  # many aligned rows: the worst partial sums
     outputs[rows // 2 :] = outputs[0]
     part = clipping.Product(jnp.asarray(inputs), jnp.asarray(outputs), rows_first=True)
-    longest = slack.depth(24) + slack.depth(8) + 2
-    allowed = float(slack.distance(rows=rows, longest=longest, replaced=False))
+    longest = rounding_slack.depth(24) + rounding_slack.depth(8) + 2
+    allowed = float(rounding_slack.distance(rows=rows, longest=longest, replaced=False))
     sums = jax.jit(lambda valid: clipping.group_sums([part], valid, 0.1, 1)[0])
     whole = sums(jnp.ones(rows, bool))
     for gone in (0, 1, rows // 2, rows - 1):
@@ -144,7 +144,9 @@ def test_clipped_rows_are_no_longer_than_stated_in_rationals(scale):
     )
     part = clipping.Product(jnp.asarray(inputs), jnp.asarray(outputs), rows_first=True)
     weight, kept = clipping.weights([part], jnp.ones(6, bool), 1.0)
-    bound = slack.contribution(slack.depth(40) + slack.depth(30) + 2)
+    bound = rounding_slack.contribution(
+        rounding_slack.depth(40) + rounding_slack.depth(30) + 2
+    )
     assert bool(kept.all())
     for a, g, w in zip(inputs, np.asarray(outputs), np.asarray(weight), strict=True):
         scaled = (jnp.asarray(g) * w).tolist()  # as the contraction sees it
@@ -167,6 +169,6 @@ def test_tiny_factors_of_huge_ones_are_dropped_rather_than_missed():
 
 
 def test_slack_is_small_and_refuses_what_it_cannot_bound():
-    assert slack.distance(rows=128, longest=2000, replaced=False) < 1.0025
+    assert rounding_slack.distance(rows=128, longest=2000, replaced=False) < 1.0025
     with pytest.raises(OverflowError):
-        slack.gamma(1 << 22)
+        rounding_slack.gamma(1 << 22)

@@ -1,10 +1,10 @@
 """DP-SGD: any JAX model, per-example clipping, exact noise, honest batches."""
 
 from hush.learn.sgd.batches import fixed_batch, poisson_batch
-from hush.learn.sgd.loop import clipped_sum, noise, step
+from hush.learn.sgd.custom_loop import clipped_sum, noise, step
+from hush.learn.sgd.dp_sgd import Training
+from hush.learn.sgd.result import Trained
 from hush.learn.sgd.train import plan, train
-from hush.learn.sgd.trained import Trained
-from hush.learn.sgd.training import Training
 
 __all__ = [
     "Trained",

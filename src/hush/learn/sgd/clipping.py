@@ -1,4 +1,4 @@
-"""Clipped sums: norms from taps, weights from norms, and one contraction.
+"""Gradient clipping: norms from taps, weights from norms, and one contraction.
 
 No per-example gradient of a tapped product is ever formed: its norm is the product of
 two lengths, and the clipped sum is one product of weighted matrices.
@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hush.learn.sgd import slack, whole
-from hush.learn.sgd.convolution import kernel_gradients
-from hush.learn.sgd.taps import Tap, Traced
+from hush.learn.sgd import integers, rounding_slack
+from hush.learn.sgd.convolution_layers import kernel_gradients
+from hush.learn.sgd.per_example import Tap, Traced
 
 _LARGE = 1 << 15  # entries of a weight for which XLA's products are fast as they are
 
@@ -51,10 +51,10 @@ def _squares(values: jax.Array) -> jax.Array:
     """Return Σ x² of each row; long sums in blocks, which bounds their error."""
     flat = values.reshape(values.shape[0], -1)
     size = flat.shape[1]
-    if size <= slack.BLOCK:
+    if size <= rounding_slack.BLOCK:
         return jnp.sum(flat * flat, axis=1)
-    padded = jnp.pad(flat, ((0, 0), (0, -size % slack.BLOCK)))
-    blocks = padded.reshape(flat.shape[0], -1, slack.BLOCK)
+    padded = jnp.pad(flat, ((0, 0), (0, -size % rounding_slack.BLOCK)))
+    blocks = padded.reshape(flat.shape[0], -1, rounding_slack.BLOCK)
     # The barrier keeps the compiler from joining the two sums into one long one.
     first = lax.optimization_barrier(jnp.sum(blocks * blocks, axis=2))
     return jnp.sum(first, axis=1)
@@ -106,7 +106,7 @@ class Product:
         Squares of entries below 2^-63 vanish. What they hide matters only there.
         """
         a, g = _squares(self.inputs), _squares(self.outputs)
-        far, near = (slack.HUGE * clip) ** 2, slack.HUGE**-2
+        far, near = (rounding_slack.HUGE * clip) ** 2, rounding_slack.HUGE**-2
         hidden = ((a < near) & (g > far)) | ((g < near) & (a > far))
         return jnp.where(hidden, jnp.inf, a * g)
 
@@ -138,7 +138,9 @@ class Formed:
     def sums(self, weights: jax.Array, kept: jax.Array, groups: int) -> jax.Array:
         """Return the weighted sums of each group, flat."""
         flat = self.gradients.reshape(weights.shape[0], -1)
-        if flat.shape[1] <= slack.BLOCK:  # a bias shares this with its layer's product
+        if (
+            flat.shape[1] <= rounding_slack.BLOCK
+        ):  # a bias shares this with its layer's product
             scaled = jnp.where(kept[:, None], flat, 0.0) * weights[:, None]
             return jnp.sum(scaled.reshape(groups, -1, flat.shape[1]), axis=1)
         flat = _mended(flat, kept)
@@ -229,21 +231,23 @@ def lattice_sums(
     groups: int,
     inverse: float,
     wide: bool,
-) -> list[whole.Whole]:
+) -> list[integers.Whole]:
     """Return the clipped sum of each leaf in whole lattice steps, flat.
 
     Groups are rounded, then added exactly.
     """
     parts = gradients(traced, leaves, rows)
     sums = group_sums(parts, valid, clip, groups)
-    return [whole.rounded(each, inverse, wide=wide) for each in sums]
+    return [integers.rounded(each, inverse, wide=wide) for each in sums]
 
 
 def longest(traced: Traced, leaves: Sequence[Any]) -> int:
     """Return how many additions a square meets in a norm, at most."""
-    found = [slack.depth(int(np.prod(np.shape(leaf)))) for leaf in leaves]
+    found = [rounding_slack.depth(int(np.prod(np.shape(leaf)))) for leaf in leaves]
     for tap in traced.taps:
         if tap.kind == "product":
             rows, columns = np.shape(leaves[tap.leaf])
-            found[tap.leaf] = slack.depth(rows) + slack.depth(columns) + 1
+            found[tap.leaf] = (
+                rounding_slack.depth(rows) + rounding_slack.depth(columns) + 1
+            )
     return max(found) + len(found)

@@ -15,10 +15,10 @@ import optax
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from hush.learn.sgd import batches, draws, whole
+from hush.learn.sgd import batches, gradient_noise, integers
 from hush.learn.sgd.clipping import lattice_sums, longest, settled
-from hush.learn.sgd.taps import Traced, constants, trace
-from hush.learn.sgd.training import Training
+from hush.learn.sgd.dp_sgd import Training
+from hush.learn.sgd.per_example import Traced, constants, trace
 from hush.noise import Source, permutation
 
 Loss = Callable[[Any, Any], Any]
@@ -122,7 +122,7 @@ class Program:
 
     def sum(
         self, plan: Training, leaves: Sequence[Any], data: Sequence[Any], slots: Any
-    ) -> list[whole.Whole]:
+    ) -> list[integers.Whole]:
         """Return the clipped sum of one pass in lattice steps: private."""
         if self._mesh is not None:
             spread = NamedSharding(self._mesh, PartitionSpec("rows"))
@@ -160,14 +160,14 @@ class Program:
             total = self.sum(plan, leaves, data, slots[0])
         else:
 
-            def more(i: Any, found: list[whole.Whole]) -> list[whole.Whole]:
+            def more(i: Any, found: list[integers.Whole]) -> list[integers.Whole]:
                 return self._more(plan, params, data, slots[i], found)
 
             total = lax.fori_loop(0, passes, more, self._empty(plan))
         return self._noised(plan, params, total, noise)
 
-    def _empty(self, plan: Training) -> list[whole.Whole]:
-        return [whole.zeros(int(np.size(x)), wide=plan.wide) for x in self.leaves]
+    def _empty(self, plan: Training) -> list[integers.Whole]:
+        return [integers.zeros(int(np.size(x)), wide=plan.wide) for x in self.leaves]
 
     def _more(
         self,
@@ -175,18 +175,18 @@ class Program:
         params: Any,
         data: Any,
         slots: Any,
-        found: list[whole.Whole],
-    ) -> list[whole.Whole]:
+        found: list[integers.Whole],
+    ) -> list[integers.Whole]:
         fresh = self.sum(plan, jax.tree.leaves(params), data, slots)
-        return [whole.add(a, b) for a, b in zip(found, fresh, strict=True)]
+        return [integers.add(a, b) for a, b in zip(found, fresh, strict=True)]
 
     def _noised(
-        self, plan: Training, params: Any, total: list[whole.Whole], noise: Any
+        self, plan: Training, params: Any, total: list[integers.Whole], noise: Any
     ) -> Any:
         unit = float(plan.grid.step) * float(plan.clip) / plan.batch
-        drawn = draws.decoded(plan.deviation, noise)
+        drawn = gradient_noise.decoded(plan.deviation, noise)
         noisy = [
-            whole.floats(whole.add_steps(each, steps), unit)
+            integers.floats(integers.add_steps(each, steps), unit)
             for each, steps in zip(total, _cut(drawn, params), strict=True)
         ]
         return _like(params, noisy)
@@ -282,13 +282,13 @@ class Program:
         poisson = plan.sampling == "poisson"
         least = -(-plan.batch // plan.rows) + (1 if poisson else 0)
         run = self._stepwise if self._convolves else self._together
-        rooms = [draws.room((ahead, self.dimension)) for _ in range(2)]
+        rooms = [gradient_noise.room((ahead, self.dimension)) for _ in range(2)]
         read: list[Any] = [0, 0]  # something that is ready once a room has been read
         while done < plan.steps:
             count = min(ahead, plan.steps - done)
             slots, passes = _slots(plan, order, count, ahead, least, source)
             jax.block_until_ready(read[0])
-            noise = draws.codes(plan.deviation, rooms[0], source)
+            noise = gradient_noise.codes(plan.deviation, rooms[0], source)
             state, last = run(plan, state, data, slots, passes, noise, count)
             rooms, read = rooms[::-1], [read[1], last]
             done += count

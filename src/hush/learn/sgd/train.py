@@ -2,30 +2,30 @@
 
 import os
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from hush import called, checks
+from hush import checks, suggestions
 from hush.errors import InvalidArgument
+from hush.learn.features import kind
 from hush.learn.payment import released
-from hush.learn.rows import kind
-from hush.learn.sgd import defaults
+from hush.learn.sgd import dp_sgd
+from hush.learn.sgd.batches import described, leaves
 from hush.learn.sgd.checkpoint import Checkpoint
-from hush.learn.sgd.data import described, leaves
+from hush.learn.sgd.dp_sgd import Training
 from hush.learn.sgd.program import Program, State
-from hush.learn.sgd.progress import progress
-from hush.learn.sgd.trained import Trained
-from hush.learn.sgd.training import Training
-from hush.ledger.payer import check_payer
+from hush.learn.sgd.result import Trained
+from hush.ledger.accounts import check_payer
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
+from hush.privacy.rules.composition import repeat
 
 Loss = Callable[[Any, Any], Any]
 _FINISHED = (
@@ -65,7 +65,7 @@ def _check_optimizer(given: Any) -> None:
         )
 
 
-@called.answering(called.TRAIN)
+@suggestions.answering(suggestions.TRAIN)
 def plan(
     loss: Loss,
     params: Any,
@@ -95,9 +95,9 @@ def plan(
         checks.real("epsilon", epsilon, above=0)
     if delta is not None:
         checks.real("delta", delta, above=0, below=1)
-    batch = defaults.batch(records) if batch is None else batch
+    batch = dp_sgd.default_batch(records) if batch is None else batch
     batch = checks.whole("batch", batch, at_least=1, at_most=records)
-    steps = defaults.steps(records, batch) if steps is None else steps
+    steps = dp_sgd.default_steps(records, batch) if steps is None else steps
     steps = checks.whole("steps", steps, at_least=1)
     _check_optimizer(optimizer)
     program = Program(loss, given, optimizer or optax.identity(), example, devices)
@@ -113,10 +113,10 @@ def plan(
         "widest": program.widest,
     }
     if std is None:
-        std = defaults.noise(public, epsilon, delta)
+        std = dp_sgd.default_noise(public, epsilon, delta)
     run = Training(std=std, **public)
     if optimizer is None:
-        program = replace(program, optimizer=defaults.optimizer(run))
+        program = replace(program, optimizer=dp_sgd.optimizer(run))
     return program, replace(run, model=program.fingerprint)
 
 
@@ -174,7 +174,7 @@ def _flat(tree: Any) -> Any:
     return np.concatenate(leaves)
 
 
-@called.answering(called.TRAIN)
+@suggestions.answering(suggestions.TRAIN)
 def train(
     loss: Loss,
     params: Any,
@@ -242,7 +242,7 @@ def train(
     saved = None
     if checkpoint is not None:
         saved = Checkpoint.open(checkpoint, repr(run), program.start(), version)
-    shown_at = defaults.delta(run.records) if delta is None else delta
+    shown_at = dp_sgd.delta(run.records) if delta is None else delta
     session = Session(program, saved, max(1, run.steps // 20), shown_at, progress)
     with nullcontext() if saved is None else saved.alone():
         done = 0 if saved is None else _done(saved, program, source)
@@ -268,3 +268,48 @@ def train(
         resumed_from=done,
         delta=shown_at,
     )
+
+
+# --------------------------------------------------------------------------------------
+# A progress bar that shows what has been spent; nothing it shows depends on data.
+
+
+class Bar(Protocol):
+    """Something that is told how many steps are done."""
+
+    def __call__(self, done: int) -> None:
+        """Show that `done` steps are done."""
+
+
+@final
+class _Shown:
+    def __init__(self, bar: Any, plan: Training, delta: float) -> None:
+        self._bar, self._plan, self._delta = bar, plan, delta
+        self._step = plan.step_curve()
+        self._task = bar.add_task("training", total=plan.steps, spent="0")
+
+    def __call__(self, done: int) -> None:
+        spent = repeat(self._step, times=done).epsilon_at(self._delta) if done else 0.0
+        self._bar.update(self._task, completed=done, spent=f"{spent:.3g}")
+
+
+def _silent(done: int) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def progress(plan: Training, delta: float, *, shown: bool) -> Iterator[Bar]:
+    """Show steps and ε so far at `delta` while the block runs."""
+    if not shown:
+        yield _silent
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(f"ε = {{task.fields[spent]}} at δ = {delta:.3g}"),
+    )
+    with Progress(*columns) as bar:
+        yield _Shown(bar, plan, delta)

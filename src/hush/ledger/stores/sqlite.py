@@ -1,20 +1,22 @@
 """The default store: one SQLite file, synchronised to disk at every commit."""
 
+import functools
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
 from hush.errors import HushError, LedgerError
-from hush.ledger.entry import Entry, Kind
-from hush.ledger.request import Request
-from hush.ledger.steps import at
-from hush.ledger.stores import ordinary, schema
-from hush.ledger.stores.base import Result, Rows, Statement, Store, Transaction
-from hush.ledger.stores.filesystem import refuse_network
+from hush.ledger import schema
+from hush.ledger.charge import Request
+from hush.ledger.hash_chain import Entry, Kind
+from hush.ledger.schema import FAILURES, RARE
 from hush.ledger.stores.forks import adopt
+from hush.ledger.transaction import Result, Rows, Statement, Store, Transaction
+from hush.ledger.two_phase import at
 
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
 _SAFE_WAL = (3, 51, 3)
@@ -190,20 +192,20 @@ class SQLite(Store):
     ) -> Entry | None:
         """Charge a new key in few statements."""
         return self._short(
-            lambda t: ordinary.charge(t.execute, request, key, kind, lockout),
+            lambda t: charge(t.execute, request, key, kind, lockout),
             "commit-reserve",
         )
 
     def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
         """Store a first answer in few statements."""
         return self._short(
-            lambda t: ordinary.answer(t.execute, kind, scope, key, body), "commit-seal"
+            lambda t: answer(t.execute, kind, scope, key, body), "commit-seal"
         )
 
     def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
         try:
             return self._run("BEGIN IMMEDIATE", work, step)
-        except ordinary.Unusual:
+        except Unusual:
             return None
 
     def close(self) -> None:
@@ -216,3 +218,156 @@ class SQLite(Store):
     def __del__(self) -> None:
         if getattr(self, "_connection", None) is not None:
             self.close()
+
+
+# -- The two writes of a release in SQLite, in the fewest statements -------------------
+#
+# The write lock is held while Python decides, so the ordinary case decides little: a
+# new key that fits, a first answer. Anything else raises `Unusual`, which takes
+# everything back, and `hush.ledger.two_phase` decides and explains, as it does for
+# PostgreSQL beside `hush.ledger.stores.postgres`.
+
+Execute = Callable[..., sqlite3.Cursor]
+
+_LAST = "FROM hush_entry ORDER BY seq DESC LIMIT 1"
+_SPEND = (
+    "UPDATE hush_account SET spent1 = spent1 + ?1, spent2 = spent2 + ?2 "
+    "WHERE name = ?3 AND spent1 + ?1 <= limit1 AND spent2 + ?2 <= limit2"
+)
+# Sums to 1 for a charge that waits for its answer, whether its draw was begun or not.
+_WAITS = (
+    "SELECT seq, hash, (SELECT sum(CASE WHEN kind IN ('reserve', 'hold') THEN 1 "
+    "WHEN kind = 'start' THEN 0 ELSE 9 END) FROM hush_entry "
+    f"WHERE scope = ? AND key = ?) {_LAST}"
+)
+_APPEND = "INSERT INTO hush_entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class Unusual(Exception):
+    """Nothing was changed; the protocol has to decide."""
+
+
+@functools.cache
+def _new(payers: int, names: int) -> str:
+    """Return the query for the head, and whether a charge is anything but ordinary."""
+    links = (
+        f"SELECT 1 FROM hush_entry WHERE {RARE} AND kind = 'link' "
+        f"AND scope IN ({', '.join('?' * payers)}) "
+        f"AND key NOT IN ({', '.join('?' * names)})"
+    )
+    known = "SELECT 1 FROM hush_entry WHERE scope = ? AND key = ?"
+    return f"SELECT seq, hash, EXISTS ({known}) OR EXISTS ({links}) {_LAST}"
+
+
+def _head(execute: Execute, sql: str, values: Any, wanted: int) -> tuple[int, str]:
+    row = execute(sql, values).fetchone()
+    if row is None or row[2] != wanted:
+        raise Unusual
+    return row[0], row[1]
+
+
+def _append(
+    execute: Execute, head: tuple[int, str], kind: Kind, scope: str, key: str, body: str
+) -> Entry:
+    entry = Entry.after(head, kind, scope, key, body)
+    seq, at, prev, hash = entry.seq, entry.at, entry.prev, entry.hash
+    execute(_APPEND, (seq, kind.value, scope, key, at, body, prev, hash))
+    return entry
+
+
+def charge(
+    execute: Execute, request: Request, key: str, kind: Kind, lockout: int | None
+) -> Entry:
+    """Charge a new key inside a transaction that holds the write lock."""
+    scope, names, payers = request.scope, request.names, request.payers
+    if lockout is not None:
+        failed = execute(FAILURES, (scope, scope)).fetchone()[0]
+        if failed >= lockout:
+            raise Unusual
+    values = (scope, key, *payers, *names)
+    head = _head(execute, _new(len(payers), len(names)), values, 0)
+    for name in names:
+        if execute(_SPEND, (*request.costs[name], name)).rowcount != 1:
+            raise Unusual
+    return _append(execute, head, kind, scope, key, request.body)
+
+
+def answer(execute: Execute, kind: Kind, scope: str, key: str, body: str) -> Entry:
+    """Store a first answer inside a transaction that holds the write lock."""
+    head = _head(execute, _WAITS, (scope, key), 1)
+    return _append(execute, head, kind, scope, key, body)
+
+
+# --------------------------------------------------------------------------------------
+# Whether a path lies on a disk of this machine: locks on network disks do not hold.
+
+_NETWORK = {
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "coda",
+    "gfs",
+    "gfs2",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "ocfs2",
+    "orangefs",
+    "smb3",
+    "smbfs",
+}
+_NETWORK_FUSE = ("sshfs", "gcsfuse", "s3fs", "rclone", "glusterfs", "davfs", "blobfuse")
+
+
+def _unescape(text: str) -> str:
+    return text.encode().decode("unicode_escape") if "\\" in text else text
+
+
+def kind(path: Path, mounts: str) -> str:
+    r"""Return the file system type of `path`, from the text of a mountinfo table.
+
+    Example:
+        >>> table = "1 0 8:1 / / rw - ext4 d rw\n2 1 0:5 / /mnt/far rw - nfs4 s rw"
+        >>> kind(Path("/mnt/far/budget.db"), table)
+        'nfs4'
+    """
+    best, found = -1, ""
+    for line in mounts.splitlines():
+        left, mark, right = line.partition(" - ")
+        fields = left.split()
+        if not mark or len(fields) < 5:
+            continue
+        mount = Path(_unescape(fields[4]))
+        # A later mount on the same point hides the earlier one.
+        if (path == mount or mount in path.parents) and len(mount.parts) >= best:
+            best, found = len(mount.parts), right.split()[0]
+    return found
+
+
+def refuse_network(path: Path) -> None:
+    """Raise unless `path` is on a local file system, as far as the system says.
+
+    Guarantee: on Linux every network file system known by name is refused; elsewhere
+    only Windows shares are recognised.
+    """
+    place = Path(os.path.realpath(path))
+    found = ""
+    if str(path).startswith(("\\\\", "//")):
+        found = "a network share"
+    elif sys.platform == "linux":
+        try:
+            found = kind(place, Path("/proc/self/mountinfo").read_text())
+        except OSError:
+            return
+    fuse = found.startswith("fuse") and any(name in found for name in _NETWORK_FUSE)
+    if found == "a network share" or found in _NETWORK or fuse:
+        raise LedgerError(
+            f"the ledger file lies on a network file system ({found}), where locks do "
+            "not keep two machines from spending the same budget. Put it on a local "
+            "disk, or use a postgresql:// address."
+        )

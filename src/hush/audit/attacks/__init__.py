@@ -1,0 +1,1 @@
+"""Attacks: what leaks where no noise is added, or too little."""

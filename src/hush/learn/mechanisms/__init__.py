@@ -1,0 +1,1 @@
+"""Mechanisms of learning: what estimators draw, and what it costs."""

@@ -1,0 +1,1 @@
+"""Frequency oracles: how many people hold each category."""

@@ -1,0 +1,1 @@
+"""Means in the local model: numbers that their owners randomize."""

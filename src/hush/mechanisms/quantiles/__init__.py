@@ -1,0 +1,1 @@
+"""Quantile mechanisms: of one list, and of many weighted histograms at once."""

@@ -1,0 +1,1 @@
+"""Selection mechanisms: the best of several candidates, privately."""

@@ -1,0 +1,1 @@
+"""Accountants: tight composition of privacy loss distributions."""

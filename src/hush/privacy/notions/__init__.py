@@ -1,0 +1,1 @@
+"""The notions of privacy, each a curve: pure, approximate, zCDP, Rényi, Gaussian."""

@@ -1,0 +1,1 @@
+"""Dominating pairs of laws, and how they are read as curves."""

@@ -1,0 +1,1 @@
+"""Privacy loss distributions (PLD): the law of the loss of each mechanism."""

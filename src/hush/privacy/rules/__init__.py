@@ -1,0 +1,1 @@
+"""Rules that make curves of curves: composition, sampling, groups, shuffling."""

@@ -1,0 +1,1 @@
+"""Results as textbooks state them, to compare with the tight ones."""

@@ -1,0 +1,1 @@
+"""Aggregates: what a user asks for, made of parts that are noised."""

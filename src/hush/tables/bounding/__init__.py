@@ -1,0 +1,1 @@
+"""Contribution bounding: how much one person may count, and how it is computed."""

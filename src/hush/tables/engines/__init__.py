@@ -1,0 +1,1 @@
+"""Engines and sources: where rows are, and how exact numbers leave them."""

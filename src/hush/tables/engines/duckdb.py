@@ -1,0 +1,188 @@
+"""The embedded DuckDB: its tables, its answers, and what is copied into it.
+
+Ibis writes the SQL, and this runs it. Ibis would also fetch, but through Arrow and
+pandas, which weigh as much as all the rest of the default install together.
+"""
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import expressions as sql
+
+from hush.tables.engines import spill_files
+from hush.tables.engines.columns import Columns, objects
+
+_AT_ONCE = 100_000  # rows that are copied by one statement
+
+
+def connected() -> Any:
+    """Return a new embedded DuckDB, which spills into a folder of its own if at all."""
+    connection = ibis.duckdb.connect()
+    place = spill_files.folder().replace("'", "''")
+    connection.raw_sql(f"SET temp_directory = '{place}'")
+    return connection
+
+
+def identifier(name: str) -> str:
+    """Return a name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def table(connection: Any, name: str, within: tuple[str, ...] = ()) -> ir.Table:
+    """Return a table or view of a connection; its schema is read, and no row.
+
+    `within` is its catalog and schema, where it is in another than the current one.
+    """
+    called = ".".join(identifier(each) for each in (*within, name))
+    catalog, database = within or (None, None)
+    described = connection.con.execute(f"DESCRIBE {called}").fetchall()
+    known = connection.compiler.type_mapper
+    schema = {
+        column: known.from_string(kind, nullable=null == "YES")
+        for column, kind, null, *_ in described
+    }
+    return ops.DatabaseTable(
+        name,
+        schema=ibis.schema(schema),
+        source=connection,
+        namespace=ops.Namespace(catalog=catalog, database=database),
+    ).to_expr()
+
+
+def fetch(connection: Any, relation: ir.Table) -> Columns:
+    """Run a relation and return its columns.
+
+    NumPy has doubles for what is wider than 64 bits, and no dates. So these come as
+    texts and are read here; a value that Python does not have stays its text, and no
+    two values become one.
+    """
+    text, schema = asked(connection, relation), relation.schema()
+    columns = ", ".join(
+        f"{_carried(connection, identifier(name), kind)} AS {identifier(name)}"
+        for name, kind in schema.items()
+    )
+    whole = f"SELECT {columns} FROM ({text}) AS answer"
+    found = connection.con.sql(whole).fetchnumpy()
+    return Columns(
+        {name: _exact(found[name], _reader(kind)) for name, kind in schema.items()}
+    )
+
+
+def run(connection: Any, text: str, values: Sequence[int] = ()) -> Columns:
+    """Run a statement whose columns are whole numbers of at most 64 bits."""
+    if values:
+        found = connection.con.execute(text, list(values)).fetchnumpy()
+    else:
+        found = connection.con.sql(text).fetchnumpy()
+    return Columns({name: _exact(each, None) for name, each in found.items()})
+
+
+def asked(connection: Any, relation: ir.Table) -> str:
+    """Return the SQL of a relation that is going to run."""
+    connection._run_pre_execute_hooks(relation)  # shows DuckDB the frames in memory
+    return written(connection, relation)
+
+
+def written(connection: Any, relation: ir.Table) -> str:
+    """Return the SQL of a relation.
+
+    Ibis names what a relation uses twice, and DuckDB would store what has a name. Rows
+    of a table that a plain condition picks are cheaper read twice than stored.
+    """
+    query = connection.compiler.to_sqlglot(relation)
+    if not relation.op().find(ops.Impure):
+        for named in query.find_all(sql.CTE):
+            if _picked(named.this):
+                named.set("materialized", value=False)
+    return str(query.sql(connection.dialect))
+
+
+def _picked(query: Any) -> bool:
+    """Return whether a query is rows of one table that a known condition picks.
+
+    A function that sqlglot does not know may answer otherwise the second time.
+    """
+    used = {key for key, value in query.args.items() if value}
+    return (
+        used <= {"expressions", "from_", "where"}
+        and query.is_star
+        and isinstance(query.args["from_"].this, sql.Table)
+        and not query.find(sql.Anonymous, sql.Rand, sql.Subquery)
+    )
+
+
+def _carried(connection: Any, column: str, kind: Any) -> str:
+    """Return a column in a form in which NumPy has each value as it is.
+
+    First it is made what Ibis says it is: to DuckDB the first of a month is no date.
+    """
+    if kind.is_numeric() or kind.is_boolean() or _reader(kind) is not None:
+        declared = connection.compiler.type_mapper.to_string(kind)
+        column = f"CAST({column} AS {declared})"
+    as_it_is = kind.is_boolean() or kind.is_integer() or kind.is_floating()
+    return column if as_it_is else f"CAST({column} AS VARCHAR)"
+
+
+def _reader(kind: Any) -> Callable[[str], Any] | None:
+    """Return what reads the text of a value, None where it is the value."""
+    if kind.is_decimal():
+        return Decimal
+    if kind.is_date():
+        return datetime.date.fromisoformat
+    if kind.is_timestamp():
+        return _moment
+    return None
+
+
+def _moment(text: str) -> datetime.datetime:
+    if len(text.partition(".")[2].partition("+")[0].rstrip("0")) > 6:
+        raise ValueError("Python has no nanoseconds, and would drop them.")
+    return datetime.datetime.fromisoformat(text)
+
+
+def _exact(found: Any, reader: Callable[[str], Any] | None) -> NDArray[Any]:
+    """Return fetched values without a mask: NULL is None."""
+    array: NDArray[Any] = np.ma.getdata(found)
+    if np.ma.is_masked(found):
+        array = array.astype(object)
+        array[np.ma.getmaskarray(found)] = None
+    if reader is None:
+        return array
+    known = {text: _read(reader, text) for text in set(array.tolist())}
+    return objects(known[text] for text in array.tolist())
+
+
+def _read(reader: Callable[[str], Any], text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return reader(text)
+    except ValueError:
+        return text
+
+
+def copied(
+    connection: Any,
+    name: str,
+    columns: Mapping[str, Sequence[Any]],
+    types: Mapping[str, Any],
+) -> ir.Table:
+    """Return a temporary table with copies of columns of the given Ibis types."""
+    mapper = connection.compiler.type_mapper
+    kinds = {each: mapper.to_string(ibis.dtype(kind)) for each, kind in types.items()}
+    declared = ", ".join(f"{identifier(each)} {kind}" for each, kind in kinds.items())
+    connection.con.execute(f"CREATE TEMPORARY TABLE {identifier(name)} ({declared})")
+    # Lists of a declared type: nothing is guessed from the values.
+    given = ", ".join(f"unnest(${i + 1}::{k}[])" for i, k in enumerate(kinds.values()))
+    rows = max((len(columns[each]) for each in kinds), default=0)
+    for start in range(0, rows, _AT_ONCE):
+        part = [list(columns[each][start : start + _AT_ONCE]) for each in kinds]
+        connection.con.execute(f"INSERT INTO {identifier(name)} SELECT {given}", part)
+    return table(connection, name)

@@ -1,0 +1,209 @@
+"""Provenance: where data came from, and whether it is still what was opened.
+
+A file can be replaced while a data set is open, a table altered, a connection lost.
+All of that is looked at before anything is paid, and without reading a row.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+from urllib.parse import unquote
+
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from hush.errors import DrawInterrupted, InvalidArgument
+from hush.ledger import Ledger
+from hush.ledger.secret import marked
+from hush.tables.engines import collation, files
+from hush.tables.engines.connection import alone
+from hush.tables.engines.engine import guarded
+
+
+class Gone(InvalidArgument):
+    """A file is not where it was, and may come back."""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class File:
+    """A file as it was when it was opened: its place, state and first line."""
+
+    path: Path
+    state: tuple[int, int, int, int]  # device, inode, size and time of change
+    line: tuple[str, ...] | None = None  # of a CSV file, whose columns have no names
+
+    @classmethod
+    def of(cls, path: Path, separator: str | None) -> "File":
+        """Return the state of a file now."""
+        known = path.stat()
+        state = known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
+        line = None if separator is None else files.line(path, separator)
+        return cls(path, state, line)
+
+    @property
+    def facts(self) -> tuple[str, int, int]:
+        """What tells two states apart: the path, the size and the time of change."""
+        return str(self.path), *self.state[2:]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Origin:
+    """What a source was made of: its files, or the kind of engine that has it.
+
+    `again` connects once more where a connection is ours and was lost. Connections of
+    the user's may have other tables tomorrow; those of ours are shut off.
+    """
+
+    kind: str
+    files: tuple[File, ...] = ()
+    separator: str | None = None
+    own: bool = False  # whether the connection is one of hush
+    shut: bool = False
+    again: Callable[[], None] | None = None
+
+    @classmethod
+    def beside(cls, kind: str, paths: Iterable[str], **more: Any) -> "Origin":
+        """Return the origin of a frame that reads files of this machine when asked."""
+        local = [unquote(each.removeprefix("file://")) for each in paths]
+        known = [Path(each) for each in local if each.startswith("/")]
+        files = tuple(File.of(each, None) for each in known if each.is_file())
+        return cls(kind, files, own=True, **more)
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], separator: str | None = None) -> "Origin":
+        """Return the origin of files as they are now."""
+        found = tuple(File.of(each, separator) for each in files)
+        return cls("files", found, separator, own=True, shut=True)
+
+    def version(self, ledger: Ledger) -> str:
+        """Return what a receipt calls this state.
+
+        Guarantee: says nothing about the files but whether they are the same; see
+        `hush.ledger.secret`.
+        """
+        if not self.files:
+            return self.kind
+        return marked(ledger, repr([each.facts for each in self.files]))
+
+    def unchanged(self) -> None:
+        """Refuse files that are gone or not what was opened."""
+        for each in self.files:
+            try:
+                same = File.of(each.path, self.separator) == each
+            except OSError:
+                raise Gone(
+                    f"the file {each.path.name!r} is gone or cannot be read; nothing "
+                    "was charged. Put it back, or open the data again."
+                ) from None
+            if not same:
+                raise InvalidArgument(
+                    f"the file {each.path.name!r} was changed or replaced after it was "
+                    "opened, and its columns could be others now; nothing was charged. "
+                    "Open it again with hush.open."
+                )
+
+
+def unchanged(origins: Iterable[Origin]) -> None:
+    """Refuse files that are gone or not what was opened."""
+    for each in origins:
+        each.unchanged()
+
+
+def unchanged_while_drawn(origins: Iterable[Origin]) -> None:
+    """Refuse an answer whose files are gone or not what was opened.
+
+    One that is gone may come back as it was: the draw is interrupted, and has not
+    failed. Its key asks for the same version of the files.
+    """
+    with suppress(Gone):
+        unchanged(origins)
+        return
+    raise DrawInterrupted("a file went away while it was read.")
+
+
+def standing(origins: Sequence[Origin], table: ir.Table) -> None:
+    """Refuse data that cannot be reached or is not what was opened; reads no row."""
+    unchanged(origins)
+    backends, _ = table._find_backends()
+    for backend in backends:
+        again = next((o.again for o in origins if o.again is not None), None)
+        _reached(backend, again)
+        if not all(each.shut for each in origins):
+            _same_tables(backend, table)
+    if not all(each.shut for each in origins):
+        collation.byte_by_byte(table)
+
+
+def _reached(backend: Any, again: Callable[[], None] | None) -> None:
+    """Refuse a connection that is lost and cannot be made again.
+
+    One thread connects for all: a connection made meanwhile would take its place, and
+    others would meet it before it reads only.
+    """
+    gone = InvalidArgument(
+        f"the connection to {backend.name} is lost or busy; nothing was charged. "
+        "Connect, and open the data again."
+    )
+    with alone(backend):
+        try:
+            _ping(backend)
+            return
+        except Exception:  # whatever it is, nothing is to be had
+            if again is None:
+                raise gone from None
+        guarded(again, lambda: gone)
+        guarded(lambda: _ping(backend), lambda: gone)
+
+
+def _ping(backend: Any) -> None:
+    if backend.name == "polars":
+        return
+    with alone(backend):
+        if backend.name == "pyspark":
+            _ = backend._session.sql("SELECT 1").schema
+        else:
+            backend.con.execute("SELECT 1").fetchall()
+
+
+def _same_tables(backend: Any, table: ir.Table) -> None:
+    """Refuse tables of a database whose columns are not those that were opened."""
+    if backend.name == "polars":
+        return
+    for each in table.op().find(ops.DatabaseTable):
+        if each.source is not backend:
+            continue
+        place = each.namespace
+
+        def known(each: Any = each, place: Any = place) -> Any:
+            with alone(backend):
+                return backend.get_schema(
+                    each.name, catalog=place.catalog, database=place.database
+                )
+
+        found = guarded(
+            known,
+            lambda each=each: InvalidArgument(  # type: ignore[misc]
+                f"table {each.name!r} is gone or cannot be read; nothing was charged. "
+                "Open the data again."
+            ),
+        )
+        if not _alike(each.schema, found):
+            raise InvalidArgument(
+                f"table {each.name!r} has other columns than when it was opened; "
+                "nothing was charged. Open the data again."
+            )
+
+
+def _alike(opened: Any, found: Any) -> bool:
+    """Whether columns have the names and types that they had when opened.
+
+    Of a type that hush does not know the name alone counts: no question can use it.
+    """
+    return set(opened) == set(found) and all(
+        kind.is_unknown() or str(kind).lstrip("!") == str(found[name]).lstrip("!")
+        for name, kind in opened.items()
+    )

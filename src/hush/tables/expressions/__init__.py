@@ -1,0 +1,1 @@
+"""Expressions over one row, total on every engine."""

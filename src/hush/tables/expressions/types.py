@@ -1,0 +1,266 @@
+"""Values of one row with their kind, and what is publicly known of their size.
+
+Engines disagree about NaN, infinities, overflow and underflow. A tame number is a
+double that is none of these: NULL, zero, or of a magnitude between two public limits.
+The limits are carried along, so that a guard is put in only where the next operation
+could leave the range of doubles.
+"""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, final
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from hush.errors import Unsupported
+from hush.tables.expressions.date_range import tame_moment
+
+LARGE, SMALL = 1e70, 1e-70  # a tame number: four of them multiply within range
+TOP, BOTTOM = 1e300, 1e-300  # what an operation may reach before it is tamed again
+EXACT = 2.0**52  # from here on every double is whole
+_USUAL, _DIGITS = 38, 76  # of a decimal, as many as engines and Arrow have
+
+
+class Kind(StrEnum):
+    """What an expression yields."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    TRUTH = "truth value"
+    DATE = "date"
+
+
+@final
+@dataclass(frozen=True)
+class Typed:
+    """An Ibis value, its kind and, of a number, public limits of its magnitude.
+
+    Guarantee: a number that is neither NULL nor zero lies in ±[`least`, `most`].
+    """
+
+    kind: Kind
+    value: Any
+    least: float = SMALL
+    most: float = LARGE
+
+
+def closed(truth: Any) -> Any:
+    """Return a truth value that stays whole wherever it is put.
+
+    Ibis writes NOT, IS NULL, BETWEEN and IN without parentheses, inside of others too:
+    (NOT b) IS NULL would be read as NOT (b IS NULL). AND is always in parentheses, and
+    with TRUE it changes nothing, NULL included.
+    """
+    return truth & ibis.literal(value=True)
+
+
+def ranged(value: Any, least: float, most: float) -> Typed:
+    """Return a number whose limits are known; they must stay inside doubles."""
+    if not (least >= BOTTOM and most <= TOP):
+        raise Unsupported("a number of the expression is too large or too small.")
+    return Typed(Kind.NUMBER, value, least, most)
+
+
+def tame(value: ir.NumericValue, *, floating: bool = True) -> Any:
+    """Return a number as a double without NaN and inside 10^±70; NULL stays NULL.
+
+    Guarantee: sums, differences, products and quotients of two tame numbers are finite
+    doubles, so no engine raises and none yields NaN.
+    """
+    number = value.cast("float64") if not value.type().is_float64() else value
+    if floating:
+        number = ibis.ifelse(number.isnan(), ibis.null("float64"), number)
+    return ibis.cases(
+        (number > LARGE, LARGE),
+        (number < -LARGE, -LARGE),
+        ((number < SMALL) & (number > -SMALL), 0.0),
+        else_=number,
+    )
+
+
+def tamed(number: Typed) -> Typed:
+    """Return the number inside the tame limits, guarded only where it may not be."""
+    if number.least >= SMALL and number.most <= LARGE:
+        return number
+    return Typed(Kind.NUMBER, tame(number.value, floating=False))
+
+
+def unknown(name: str, columns: Iterable[str]) -> str:
+    """Say that there is no such column, and which there are.
+
+    Example:
+        >>> unknown("Fair", ["fare", "who"])
+        "there is no column 'Fair'; did you mean 'fare'? The columns are fare, who."
+    """
+    return f"there is no column {name!r}; {meant(name, columns)}"
+
+
+def meant(name: object, columns: Iterable[str]) -> str:
+    """Return which column a name is near to, and which there are.
+
+    Example:
+        >>> meant("Fair", ["fare", "who"])
+        "did you mean 'fare'? The columns are fare, who."
+    """
+    known = {each.lower(): each for each in columns}
+    word = name.lower() if isinstance(name, str) else ""
+    near = difflib.get_close_matches(word, known, 1)
+    start = f"did you mean {known[near[0]]!r}? The" if near else "the"
+    listed = f"columns are {', '.join(map(listing, sorted(known.values())))}."
+    if word.startswith("_"):
+        listed += (
+            " Those whose names start with an underscore are left out, because hush "
+            "calls its own so: rename it in the data."
+        )
+    return f"{start} {listed}"
+
+
+def listing(name: str) -> str:
+    """Return a name for a list of names: in quotes where it has a comma of its own.
+
+    Example:
+        >>> listing("fare"), listing("income, €")
+        ('fare', '"income, €"')
+    """
+    return f'"{name}"' if "," in name else name
+
+
+def column(table: ir.Table, name: str) -> Typed:
+    """Return a column of a table, tamed, or say what is wrong with it."""
+    if name not in table.columns:
+        raise Unsupported(unknown(name, table.columns))
+    value = table[name]
+    dtype = value.type()
+    if dtype.is_boolean():
+        return Typed(Kind.TRUTH, closed(value))
+    if dtype.is_integer():
+        return ranged(value.cast("float64"), 1.0, 2.0**64)
+    if dtype.is_floating():
+        return Typed(Kind.NUMBER, tame(value))
+    if dtype.is_decimal() and _is_double(dtype):
+        return Typed(Kind.NUMBER, tame(value, floating=False))
+    if dtype.is_string():
+        return Typed(Kind.TEXT, value)
+    if dtype.is_date() or _is_plain_timestamp(value):
+        return Typed(Kind.DATE, value)
+    raise Unsupported(
+        f"column {name!r} has type {dtype}, which no expression may use. "
+        "Convert it to a number, a text, a date or a timestamp without a zone in a "
+        "view."
+    )
+
+
+def _is_double(decimal: Any) -> bool:
+    """Whether every value of a decimal type is near a double.
+
+    PostgreSQL has a thousand digits, and fails on those that no double is near.
+    """
+    digits = (decimal.precision, decimal.scale)
+    return all(each is not None and abs(each) <= _DIGITS for each in digits)
+
+
+def _fetchable(decimal: Any) -> Any:
+    """Return a decimal that is what its type says, or NULL.
+
+    PostgreSQL has NaN among them, and DuckDB's largest whole numbers 39 digits.
+    """
+    limit = 1e38 if decimal.type().precision <= _USUAL else 1e77
+    held = decimal.cast("float64").abs() < limit
+    return ibis.ifelse(held, decimal, ibis.null(decimal.type()))
+
+
+def one_zero(number: Any) -> Any:
+    """Return a double without the sign of a zero."""
+    # Not number + 0.0, which Polars takes for the number.
+    return ibis.ifelse(number == 0.0, ibis.literal(0.0, "float64"), number)
+
+
+def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
+    """Return the table with one way to write each value of columns that name things.
+
+    Engines group 0.0 with -0.0 and show the one they met first: a bit of the data that
+    no noise covers, and one person or node with two hashes. NaN has no value, as
+    everywhere, nor has a day that Python does not know. Types whose values are written
+    in ways that cannot be counted, or at all, are refused.
+    """
+    plain: dict[str, Any] = {}
+    for name in columns:
+        value, dtype = table[name], table[name].type()
+        if dtype.is_boolean():
+            plain[name] = closed(value)
+        if dtype.is_floating():
+            plain[name] = only(~value.isnan(), one_zero(value.cast("float64")))
+        if dtype.is_date() or _is_plain_timestamp(value):
+            plain[name] = tame_moment(value, backend_of(value))
+        endless = dtype.is_decimal() and not _is_double(dtype)
+        if dtype.is_decimal() and not endless:
+            plain[name] = _fetchable(value)
+        if dtype.is_unknown():
+            raise Unsupported(
+                f"column {name!r} has a type that hush does not know. Convert it to a "
+                "whole number or a text in a view."
+            )
+        timed = dtype.is_interval() or dtype.is_time()
+        if endless or timed or dtype.is_json() or dtype.is_nested():
+            raise Unsupported(
+                f"column {name!r} has type {dtype}, in which equal values can be "
+                "written differently. Convert it to a whole number or a text in a view."
+            )
+    return table.mutate(**plain) if plain else table
+
+
+def named_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
+    """Return the table with columns that name groups: `told_apart`, and held.
+
+    A double is inside 10^±70, as in every expression: infinities are one group with
+    what lies beyond.
+    """
+    told = told_apart(table, columns)
+    floats = [name for name in columns if told[name].type().is_floating()]
+    held = {name: one_zero(tame(told[name], floating=False)) for name in floats}
+    return told.mutate(**held) if held else told
+
+
+def _is_plain_timestamp(value: Any) -> bool:
+    """Whether the day of a timestamp is the same in every session.
+
+    Spark has but one kind of timestamp; Ibis pins its session to UTC.
+    """
+    dtype = value.type()
+    if not dtype.is_timestamp():
+        return False
+    return dtype.timezone is None or backend_of(value) == "pyspark"
+
+
+def backend_of(value: Any) -> str:
+    """Return the name of the engine that a value lives on; of a literal nothing."""
+    tables = [each for each in value.op().find(ops.Relation) if not _unbound(each)]
+    return str(tables[0].to_expr().get_backend().name) if tables else ""
+
+
+def _unbound(relation: Any) -> bool:
+    return bool(relation.find(ops.UnboundTable))
+
+
+def size(value: Any) -> int:
+    """Return how many nodes a value has once engines have written it out in full."""
+    known: dict[Any, int] = {}
+
+    def count(node: Any) -> int:
+        if node not in known:
+            values = [
+                each for each in node.__children__ if not isinstance(each, ops.Relation)
+            ]
+            known[node] = 1 + sum(count(each) for each in values)
+        return known[node]
+
+    return count(value.op())
+
+
+def only(condition: Any, value: Any) -> Any:
+    """Return the engine's number where a condition holds, and NULL elsewhere."""
+    return ibis.ifelse(condition, value, ibis.null("float64"))

@@ -1,0 +1,1 @@
+"""Groups of a query: public keys, or private keys by partition selection."""

@@ -1,0 +1,1 @@
+"""Queries on a table: planned, released through a ledger, answered."""

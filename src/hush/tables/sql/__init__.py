@@ -1,0 +1,1 @@
+"""SQL in, a query out: the clauses of one SELECT."""

@@ -76,6 +76,7 @@ def tagged(tag: str) -> Callable[[Kind], Kind]:
         ... @dataclasses.dataclass(frozen=True)
         ... class Point:
         ...     x: Fraction
+        ...
         >>> encode(Point(Fraction(1, 3)), classes=True)
         {'hush': 'example.point/1', 'x': {'hush': 'fraction', 'value': '1/3'}}
         >>> decode(_)

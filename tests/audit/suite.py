@@ -86,6 +86,7 @@ EXEMPT: dict[str, str] = {
     "mechanisms.Mechanism": _BASE,
     "mechanisms.Query": "a question; it is audited with a mechanism",
     "mechanisms.choose_key_selection": "returns one of the audited selections",
+    "mechanisms.tagged": "says how a class is stored",
     "mechanisms.proportion": "a mean of truth values",
     "tables.Aggregate": _BASE,
     "tables.Answer": _FORM,

@@ -219,3 +219,23 @@ def test_an_answer_by_row_tells_which_row():
     got["a0"][3] += 1
     (caught,) = differences(statement, got, rows(), ROW_KEYS)
     assert caught.words.startswith("(3.0,): got ")
+
+
+def test_an_extreme_that_is_always_wrong_is_caught():
+    class Off:
+        """Hush with one fault: every minimum is 3 too large."""
+
+        name = "t"
+
+        def ask(self, statement, keys):
+            found = answers(statement, rows()).groups
+            each = {k: v[0] for k, v in found.items()}
+            return {
+                "g0": [key[0] for key in each],
+                "a0": [(v.low + v.high) / 2 + 3 for v in each.values()],
+            }
+
+    statement = Statement(
+        (Aggregate("MIN", COLUMNS["y"], None, (-8.0, 8.0)),), (COLUMNS["b"],)
+    )
+    assert [v.outcome for v in judged(Off(), statement, rows(), None)] == ["wrong"]

@@ -79,8 +79,9 @@ def truth(text: Any) -> Typed:
 
 
 def _length(text: Any) -> Any:
-    # Ibis counts bytes on Polars; there every character is first made one byte.
-    if backend_of(text) == "polars":
+    # Ibis counts bytes on Polars; there every character is first made one byte. A text
+    # without a column has no engine yet, and Polars may be the one that it meets.
+    if backend_of(text) in ("polars", ""):
         return text.re_replace("[^ -~]", "x").length()
     return text.length()
 

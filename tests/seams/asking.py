@@ -155,7 +155,7 @@ def excused(statement: Statement, part: Aggregate, rows: Sequence[Row]) -> str:
 
 
 # A minimum falls below all values of a group now and then, by documented chance: once
-# in twenty groups at most, at any epsilon. Six times in a row is less than once in 10^7.
+# in twenty groups at most, at any epsilon; six times in a row less than once in 10^7.
 EXTREMES = ("MIN", "MAX")
 AGAIN = 5
 

@@ -105,6 +105,7 @@ PATHS: Final = {
 }
 # Where functions of hush were written that stand in requests of users' own functions.
 _FUNCTIONS: Final = {"_silent": "hush.learn.aggregate"}
+_LATER: Final = frozenset({"independent", "answers_vectors"})
 _NUMPY = re.compile(r"np\.(?:float|u?int)\d+\(([-+.e\d]+)\)")
 _NAMES: Final = {tag: path.rpartition(":")[2] for path, tag in PATHS.items()}
 _DEEPEST = 100  # objects in one another
@@ -123,6 +124,14 @@ _CURVES: Final = _by_name("hush.privacy.", "hush.law")
 def name_of(kind: type) -> str:
     """Return what a class was called before tags."""
     return _NAMES.get(tag_of(kind) or "", kind.__name__)
+
+
+def described_fields(thing: Any) -> list[str]:
+    """Return the fields of a dataclass that requests were described by.
+
+    Variables of the class were among them: those that have come since are not.
+    """
+    return [each for each in thing.__dataclass_fields__ if each not in _LATER]
 
 
 def home_of(function: Any) -> str:

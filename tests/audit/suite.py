@@ -80,13 +80,20 @@ _RELEASED = "works on released numbers, never on data"
 _FORM = "what a release, answer or plan looks like"
 _BASE = "an abstract class; its members are audited"
 
+_DISTANCE = "how far inputs are apart; it reads none to release it"
 EXEMPT: dict[str, str] = {
     "mechanisms.Cells": "a form of input",
     "mechanisms.Error": _FORM,
+    "mechanisms.Hamming": _DISTANCE,
+    "mechanisms.L1": _DISTANCE,
+    "mechanisms.L2": _DISTANCE,
+    "mechanisms.LInf": _DISTANCE,
     "mechanisms.Mechanism": _BASE,
+    "mechanisms.Metric": _BASE,
+    "mechanisms.Records": _DISTANCE,
+    "mechanisms.tagged": "says how a class is stored",
     "mechanisms.Query": "a question; it is audited with a mechanism",
     "mechanisms.choose_key_selection": "returns one of the audited selections",
-    "mechanisms.tagged": "says how a class is stored",
     "mechanisms.proportion": "a mean of truth values",
     "tables.Aggregate": _BASE,
     "tables.Answer": _FORM,

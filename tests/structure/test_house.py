@@ -63,6 +63,7 @@ SINGLE = {
         learn/mechanisms/linear_image learn/sgd/checkpoint ledger/initialization
         privacy/pairs/bracketing synth/noise_calibration tables/sql/from_where""",
     "a word of the field that people look for": """
+        mechanisms/measurement
         privacy/notions/bounded_range ledger/request_description
         ledger/anchor ledger/charge_consistency tables/cross_tabulation
         tables/groups/private_keys tables/join tables/per_person
@@ -387,3 +388,84 @@ def test_a_circle_is_noticed():
 
 def test_a_lonely_module_is_noticed():
     assert single(made(a="import hush.b", b="")) == {"a", "b"}
+
+
+# -- no knowledge of classes where budget is counted ---------------------------------
+
+# Those of hush.learn hold a noise of their own, and ask which of two it is.
+ASKING = ("mechanisms/", "learn/mechanisms/")
+
+
+def classes_of_mechanisms() -> set[str]:
+    """Return the names of the concrete mechanisms of hush.mechanisms."""
+    from hush import mechanisms
+
+    found = (getattr(mechanisms, name) for name in mechanisms.__all__)
+    kinds = [each for each in found if isinstance(each, type)]
+    return {k.__name__ for k in kinds if issubclass(k, mechanisms.Mechanism)} - {
+        "Mechanism"
+    }
+
+
+def kinds_asked(tree: ast.Module) -> set[str]:
+    """Return the names of the classes that `isinstance` is asked about."""
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "isinstance"
+        and len(node.args) == 2
+    ]
+    named = [part for call in calls for part in ast.walk(call.args[1])]
+    plain = {part.id for part in named if isinstance(part, ast.Name)}
+    # `law.DiscreteGaussian` is a law.
+    return plain | {
+        part.attr
+        for part in named
+        if isinstance(part, ast.Attribute) and ast.unparse(part.value) == "m"
+    }
+
+
+def test_nobody_asks_for_the_class_of_a_mechanism(root):
+    source, known, wrong = root / "src" / "hush", classes_of_mechanisms(), {}
+    assert len(known) > 15
+    for path in sorted(source.rglob("*.py")):
+        name = path.relative_to(source).as_posix()
+        if name.startswith(ASKING):
+            continue
+        tree = ast.parse(path.read_text())
+        imported = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            and str(node.module).startswith("hush.mechanisms")
+            for alias in node.names
+        }
+        asked = kinds_asked(tree) & known & (imported | {"m"} | known)
+        if asked & imported:
+            wrong[name] = asked & imported
+    assert wrong == {}
+
+
+def defaults(tree: ast.Module) -> int:
+    """Return how often `getattr` is given a default."""
+    return sum(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "getattr"
+        and len(node.args) == 3
+        for node in ast.walk(tree)
+    )
+
+
+def test_the_ledger_guesses_no_attribute(root):
+    folder = root / "src" / "hush" / "ledger"
+    found = {p.name: defaults(ast.parse(p.read_text())) for p in folder.rglob("*.py")}
+    assert {name: n for name, n in found.items() if n} == {}
+    assert defaults(ast.parse("getattr(a, 'b', None)")) == 1  # the twin
+
+
+def test_a_class_that_is_asked_for_is_caught():
+    tree = ast.parse("isinstance(x, (Laplace, m.Gaussian))")
+    assert kinds_asked(tree) >= {"Laplace", "Gaussian"}

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush import mechanisms as m
 from hush.audit.distinguisher import Event, Goal, choose
 from hush.audit.finding import Audit, Verdict
 from hush.audit.hypothesis_tests import Point, Round, counted, points
@@ -25,17 +24,6 @@ from hush.privacy.curve import Curve, curved
 
 Many = Callable[[Any, int], Any]  # data, count -> independent results
 
-# These draw fresh noise for every coordinate, so that one long vector is many runs.
-_FRESH = (
-    m.Laplace,
-    m.Gaussian,
-    m.Geometric,
-    m.DiscreteGaussian,
-    m.Staircase,
-    m.Canonical,
-    m.RandomizedResponse,
-)
-
 
 def many(run: Any, batch: Many | None, source: Source, *, timing: bool) -> Many:
     """Return the way to draw many independent results.
@@ -48,7 +36,7 @@ def many(run: Any, batch: Many | None, source: Source, *, timing: bool) -> Many:
     if isinstance(run, Mechanism):
         mechanism = run
         single = _single(lambda d: mechanism.run(d, source=source), timing=timing)
-        if isinstance(mechanism, _FRESH) and not timing:
+        if mechanism.independent and not timing:
             return lambda d, n: _at_once(mechanism, d, n, source) or single(d, n)
         return single
     if not callable(run):

@@ -24,11 +24,10 @@ from typing import Any, final
 
 import numpy as np
 
-from hush.audit.metric import READS_DATA, Distance, distance
+from hush.audit.metric import Distance, distance
 from hush.errors import Stopped
-from hush.mechanisms import DiscreteGaussian, Gaussian
 from hush.mechanisms.listening import declared, declaring, listening, overheard
-from hush.mechanisms.query import Released
+from hush.mechanisms.metrics import Records, metric_of
 from hush.mechanisms.selection.exponential import Pieces
 
 # -- Where two results differ: in their form, or only in their values ------------------
@@ -280,6 +279,12 @@ class _Stop(Stopped):
     """Ends a replay that has no recorded answer to give; no `except` may keep it."""
 
 
+def _lists_records(mechanism: Any) -> bool:
+    """Whether a mechanism reads a plain list of records."""
+    metric = metric_of(mechanism)
+    return isinstance(metric, Records) and metric.listed
+
+
 @final
 @dataclasses.dataclass(frozen=True)
 class _Heard:
@@ -294,7 +299,7 @@ class _Heard:
     def form(self) -> str:
         if isinstance(self.value, Pieces):
             return repr(self.value)  # where the pieces lie is up to the data
-        return "data" if isinstance(self.mechanism, READS_DATA) else form(self.value)
+        return "data" if _lists_records(self.mechanism) else form(self.value)
 
 
 def form(value: Any) -> str:
@@ -338,11 +343,9 @@ class _Ear(ABC):
         return not any(self.lanes.values())
 
     def hear(self, mechanism: Any, value: Any, run: Run) -> Any:
-        if isinstance(mechanism, Released):
-            inner = mechanism.mechanism
-            norm = 2 if isinstance(inner, (Gaussian, DiscreteGaussian)) else 1
-            people = 1 if declared() is None else declared()
-            with declaring(mechanism.query.sensitivity(norm) * people):  # type: ignore[arg-type]
+        moved = mechanism.inner_move(1 if declared() is None else declared())
+        if moved is not None:
+            with declaring(moved):
                 return run(value)
         given = value if isinstance(value, (Sized, numbers.Number)) else _listed(value)
         found = self.answer(mechanism, _kept(given), run)
@@ -372,7 +375,7 @@ class _Ear(ABC):
         if isinstance(self._bare, Sequence):
             at = len(self.heard)
             return self._bare[at] if at < len(self._bare) else None
-        if self._bare is None and isinstance(mechanism, READS_DATA):
+        if self._bare is None and _lists_records(mechanism):
             return 1  # one person
         return self._bare
 

@@ -71,11 +71,8 @@ class Answered:
         """The guarantee of this answer by itself."""
         first, second = self.question.distances
         dimension = self.question.dimension
-        if isinstance(self.mechanism, Gaussian):
-            return self.mechanism.curve(second, dimension=dimension)
-        if isinstance(self.mechanism, Laplace):
-            return self.mechanism.curve(first, dimension=dimension)
-        return self.mechanism.curve(first)
+        moved = second if self.mechanism.metric.norm == 2 else first
+        return self.mechanism.answer_curve(moved, dimension=dimension)
 
     @property
     def reach(self) -> float:

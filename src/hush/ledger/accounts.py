@@ -18,7 +18,7 @@ from hush.ledger.privacy_filter import Grid
 from hush.ledger.stores import Store
 from hush.ledger.transaction import Transaction
 from hush.ledger.two_phase import everyone
-from hush.ledger.user_functions import LOCKOUT
+from hush.mechanisms.user_functions import LOCKOUT
 
 _SHOWN = 5  # accounts that an error names
 
@@ -333,7 +333,7 @@ class Payers:
 
 def check_payer(ledger: Any, key: Any) -> None:
     """Refuse what cannot pay, and a key that no ledger would keep, before all else."""
-    if ledger is not None and not callable(getattr(ledger, "release", None)):
+    if ledger is not None and not hasattr(ledger, "release"):
         raise InvalidArgument(
             "ledger must be one that is open, as ledger=hush.Ledger.open("
             "'sqlite:///budget.db', budget=hush.Budget(epsilon=1)); got "

@@ -19,6 +19,9 @@ from hush.errors import LedgerError
 
 _FIRST = "hush-anchor"
 
+# A flag that not every system has.
+_CLOSED_BY_CHILDREN = os.O_CLOEXEC if hasattr(os, "O_CLOEXEC") else 0
+
 
 @final
 class Anchor:
@@ -77,7 +80,7 @@ class Anchor:
     def record(self, seq: int, hash: str) -> None:
         """Append one line."""
         if self._descriptor is None or self._owner != os.getpid():
-            flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+            flags = os.O_WRONLY | os.O_APPEND | _CLOSED_BY_CHILDREN
             try:
                 self._descriptor = os.open(self.path, flags)
             except OSError as problem:

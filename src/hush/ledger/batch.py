@@ -2,226 +2,31 @@
 
 import functools
 import hashlib
-import inspect
 import json
-import numbers
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
-from hush import checks
-from hush.errors import HushError, InvalidArgument
+from hush.errors import InvalidArgument
 from hush.ledger.budget import Units
 from hush.ledger.hash_chain import canonical, members
 from hush.ledger.privacy_filter import Grid
 from hush.ledger.request_description import describe
-from hush.ledger.user_functions import is_ours, runs_own_functions
+from hush.mechanisms.measurement import (
+    AGREED,
+    Measurement,
+    curve_of,
+    text_of,
+    unit_and_relation,
+)
+from hush.mechanisms.user_functions import is_ours, runs_own_functions
 from hush.noise.source import Source
 from hush.serialization import freeze
 from hush.units import Unit
 
 if TYPE_CHECKING:
     from hush.privacy import Curve
-
-
-@final
-@dataclass(frozen=True)
-class Step:
-    """One mechanism and the query it answers (None: the mechanism reads the data).
-
-    A query is one of `hush.mechanisms`, which binds itself to a mechanism by `>>`, or
-    any function of the data with a `sensitivity`; its `dimension`, if stated, is how
-    many numbers it returns at most, and is needed where a mechanism has a `step`.
-    """
-
-    mechanism: Any
-    query: Any = None
-
-    def __post_init__(self) -> None:
-        _whole(self.mechanism)
-        if self.query is None:
-            _refuse_unstated(self.mechanism, "pass a query that states it")
-        elif not callable(self.query) or not hasattr(self.query, "sensitivity"):
-            raise InvalidArgument(
-                f"query must be callable and state its sensitivity; got a "
-                f"{type(self.query).__name__}. Use a Query, or None for a mechanism "
-                "that reads the data itself."
-            )
-        if self._bound is None:  # a query that cannot be answered is refused here
-            _ = self.sensitivity
-        several = getattr(self.query, "dimension", None)
-        if several is None:
-            return
-        several = checks.whole("dimension", several, at_least=1)
-        one = getattr(self.mechanism, "coordinates", None)
-        if one is not None and several > one:
-            raise InvalidArgument(
-                f"{type(self.mechanism).__name__} noise is charged for one number, and "
-                f"the query returns up to {several}: use Laplace or Gaussian."
-            )
-
-    @cached_property
-    def _bound(self) -> Any:
-        """The mechanism that reads the data, or None where the query is a function."""
-        if self.query is None:
-            return self.mechanism
-        if not hasattr(self.query, "__rshift__"):
-            return None
-        try:
-            return self.query >> self.mechanism
-        except TypeError:
-            raise InvalidArgument(
-                f"{type(self.mechanism).__name__} does not answer a query; pass None "
-                "as the query if it reads the data itself."
-            ) from None
-
-    @cached_property
-    def finish(self) -> Any:
-        """A last step of a user's own: run on what is sealed, never before."""
-        finish = getattr(getattr(self._bound, "query", None), "finish", None)
-        return finish if runs_own_functions(finish) else None
-
-    @property
-    def sensitivity(self) -> Any:
-        """How far the query moves between neighbors; None without a query."""
-        found: Any = getattr(self.query, "sensitivity", None)
-        try:  # not of a class: calling `int` would say 0, and cost nothing
-            asked = callable(found) and not isinstance(found, type)
-            return _stated(found() if asked else found)
-        except TypeError:
-            raise InvalidArgument(
-                "sensitivity must be a number, or a method without arguments."
-            ) from None
-
-    def curve(self) -> "Curve":
-        """Return the guarantee of this step, from public parameters alone."""
-        if self._bound is not None:
-            return self._bound.curve()  # type: ignore[no-any-return]
-        from hush.mechanisms import DiscreteGaussian, Gaussian, Laplace
-
-        several = checks.plain(getattr(self.query, "dimension", None))
-        if isinstance(self.mechanism, DiscreteGaussian):
-            # How many numbers a function returns is not known; 2 stands for any number.
-            return self.mechanism.curve(self.sensitivity, dimension=several or 2)
-        if several and isinstance(self.mechanism, (Gaussian, Laplace)):
-            return self.mechanism.curve(self.sensitivity, dimension=several)
-        return self.mechanism.curve(self.sensitivity)  # type: ignore[no-any-return]
-
-    def _fits(self, value: Any) -> None:
-        """Refuse more numbers than were charged, on a lattice where that matters.
-
-        A lattice that is coarse is charged by the law of one number, or by one rounding
-        for each of `query.dimension`; the default ones lose 2^-40 at most. Noise whose
-        curve is that of one number says so by `coordinates`.
-        """
-        one = getattr(self.mechanism, "coordinates", None)
-        charged = one or getattr(self.query, "dimension", None)
-        if charged is None and getattr(self.mechanism, "step", None) is None:
-            return
-        import numpy as np
-
-        if np.size(value) > (charged or 1):
-            raise InvalidArgument(
-                "query must say by `dimension` how many numbers it returns at most; "
-                "Staircase and Canonical noise are charged for one number."
-            )
-
-    @property
-    def error(self) -> Any:
-        """The error law of the answer; None where it depends on the data."""
-        try:
-            return (self._bound or self.mechanism).error
-        except (HushError, AttributeError):
-            return None
-
-    def draw(self, data: Any, source: Source, earlier: tuple[Any, ...] = ()) -> Any:
-        """Return the noisy answer: the only lines of the ledger that touch data.
-
-        A query that is `adaptive` also sees the earlier answers of its batch.
-        """
-        from hush.mechanisms.listening import declaring  # light until a draw
-
-        if self._bound is not None:
-            bound = self._bound
-            if self.finish is not None:
-                bound = replace(bound, query=replace(bound.query, finish=None))
-            with declaring(1):
-                return bound.run(data, source=source)
-        value = self._answer(data, earlier)
-        with declaring(self.sensitivity):
-            return self.mechanism.run(value, source=source)
-
-    def _answer(self, data: Any, earlier: tuple[Any, ...]) -> Any:
-        """Return the exact answer, or the query's public `default` where it fails."""
-        adaptive = getattr(self.query, "adaptive", False)
-        try:
-            value = self.query(data, earlier) if adaptive else self.query(data)
-            self._fits(value)
-        except (Exception, SystemExit):
-            value = getattr(self.query, "default", None)
-            if value is None:
-                raise
-        return value
-
-    def fact(self, name: str) -> Any:
-        """Return what the query, or else the mechanism, says of itself."""
-        if name == "sensitivity":
-            return self.sensitivity
-        found = getattr(self.query, name, None)
-        return getattr(self.mechanism, name, None) if found is None else found
-
-
-def _stated(sensitivity: Any) -> Any:
-    """Return a sensitivity as Python's own number; what is none, its mechanism reads.
-
-    A number that fails as one, or is less than nothing, is refused here.
-    """
-    if isinstance(sensitivity, type):
-        raise InvalidArgument(
-            f"sensitivity must be a number; got the class {sensitivity.__name__}."
-        )
-    if not isinstance(sensitivity, numbers.Real):
-        return sensitivity
-    checks.real("sensitivity", sensitivity, at_least=0)
-    return checks.plain(sensitivity)
-
-
-def _refuse_unstated(mechanism: Any, way: str) -> None:
-    """Refuse what cannot know how far one person moves its input.
-
-    Whoever reads records states how their neighbors differ. Noise on an answer, or a
-    choice by scores, has a curve for every sensitivity, and nobody stated one.
-    """
-    if getattr(mechanism, "neighbors", None) is None:
-        raise InvalidArgument(
-            f"{type(mechanism).__name__} does not read records, so it cannot know how "
-            f"far one person moves its input: {way}, as in ledger.release("
-            "Laplace(scale=10.0), hush.mechanisms.sum(bounds=(0, 120)), ages) or "
-            "ledger.charge(Laplace(scale=10.0), 120). A mechanism of your own that "
-            "reads records states `neighbors`, 'add-remove' or 'replace-one'."
-        )
-
-
-def _whole(mechanism: Any) -> None:
-    """Refuse what cannot run as a mechanism does: it would be charged for nothing."""
-    kind = mechanism if isinstance(mechanism, type) else type(mechanism)
-    methods: list[Any] = [getattr(mechanism, n, None) for n in ("curve", "run")]
-    if kind is mechanism or not all(map(callable, methods)):
-        raise InvalidArgument(
-            f"mechanism must have curve() and run(); got "
-            f"{'the class' if kind is mechanism else 'a'} {kind.__name__}. Choose one "
-            "of hush.mechanisms, with its noise, as in Laplace(scale=2.0)."
-        )
-    try:
-        _ = is_ours(mechanism) or inspect.signature(mechanism.run).bind(
-            None, source=None
-        )
-    except TypeError:
-        raise InvalidArgument(
-            f"{kind.__name__}.run must take a value and the source of its randomness: "
-            "def run(self, value, *, source=SECURE)."
-        ) from None
 
 
 def _contradicted(name: str, said: Any, found: Any) -> InvalidArgument:
@@ -244,19 +49,18 @@ def noted(name: str, said: str, found: set[str]) -> str:
     return said
 
 
-_AGREED = ("unit", "neighbors")  # what all charges of an account have in common
 SCHEME = "2:"  # how requests are described; before it, by modules of hush as well
 OWN = "mechanism"  # where an error law is best asked of the mechanism again
 
 
-def _error(step: Step) -> Any:
+def _error(step: Measurement) -> Any:
     law = step.error
     frozen = freeze(law)
     own = frozen is None and law is not None and step.query is None
     return OWN if own and freeze(step.mechanism) is not None else frozen
 
 
-def frame(steps: tuple[Step, ...], curve: "Curve") -> dict[str, str]:
+def frame(steps: tuple[Measurement, ...], curve: "Curve") -> dict[str, str]:
     """Return the texts of a release that are known before data is read."""
     return members(
         {
@@ -278,7 +82,7 @@ class Plan:
     of them were fixed before the first answer.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[Measurement, ...]
     batch: bool = False
     version: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
@@ -373,8 +177,8 @@ class Plan:
     def facts(self) -> dict[str, Any]:
         """What a receipt says about the plan."""
         return {
-            "mechanism": self._join([_text(step.mechanism) for step in self.steps]),
-            "query": self._join([_text(step.query) for step in self.steps]),
+            "mechanism": self._join([text_of(step.mechanism) for step in self.steps]),
+            "query": self._join([text_of(step.query) for step in self.steps]),
             "sensitivity": self._all("sensitivity"),
             "unit": self._one("unit"),
             "neighbors": self._one("neighbors"),
@@ -412,9 +216,9 @@ class Plan:
         }
         if name in self.notes:
             # Where group keys came from, only the notes of a table say.
-            own = found if name in _AGREED else set()
+            own = found if name in AGREED else set()
             return noted(name, str(self.notes[name]), own)
-        if len(found) > 1 and name in _AGREED:
+        if len(found) > 1 and name in AGREED:
             raise InvalidArgument(
                 f"one batch must have one {name}; got {sorted(found)}. A guarantee for "
                 "two of them cannot be added up: release them apart."
@@ -457,7 +261,7 @@ def _plan(
     version: str,
     notes: str,
 ) -> Plan:
-    steps = tuple(map(Step, mechanisms, queries))
+    steps = tuple(map(Measurement.of, mechanisms, queries))
     return Plan(steps, batch=batch, version=version, notes=json.loads(notes))
 
 
@@ -482,16 +286,13 @@ class Spend:
     @classmethod
     def of(cls, what: Any, sensitivity: Any, version: str, notes: Any) -> "Spend":
         """Return a charge that states the unit and the relation of what is charged."""
-        curve = _curve_of(what, sensitivity)
+        curve = curve_of(what, sensitivity)
         given = dict(notes or {})
-        stated: dict[str, str] = {}
-        for name in _AGREED:
-            own = getattr(what, name, None)
-            found = set() if own is None else {str(own)}
+        stated = unit_and_relation(what)
+        for name in AGREED:
             if name in given:
+                found = {stated[name]} if name in stated else set()
                 stated[name] = noted(name, str(given[name]), found)
-            elif own is not None:
-                stated[name] = str(own)
         return cls(curve, repr(what), version, given, stated)
 
     @property
@@ -517,35 +318,3 @@ class Spend:
         """Return the hash that two equal requests share."""
         text = canonical({"facts": self.facts, "payers": list(payers), "costs": costs})
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _curve_of(what: Any, sensitivity: Any) -> "Curve":
-    """Return the curve of a curve, a plan, or a mechanism at a sensitivity."""
-    curve: Any = what if hasattr(what, "epsilon_at") else getattr(what, "curve", None)
-    if curve is None:
-        raise InvalidArgument(
-            "what must be a curve, a plan, or a mechanism with its sensitivity; got a "
-            f"{type(what).__name__}."
-        )
-    if not hasattr(curve, "epsilon_at"):  # a mechanism's depends on the sensitivity
-        if sensitivity is None:
-            _refuse_unstated(what, "state the sensitivity")
-        found: Curve = curve() if sensitivity is None else curve(sensitivity)
-        return found
-    if sensitivity is not None:
-        raise InvalidArgument(
-            f"sensitivity must be left out beside a {type(what).__name__}: its curve "
-            "is the guarantee already. For k people at once charge hush.privacy."
-            "group(curve, size=k)."
-        )
-    return curve  # type: ignore[no-any-return]
-
-
-def _text(thing: Any) -> str:
-    if thing is None:
-        return ""
-    text = repr(thing)
-    if " at 0x" not in text:
-        return text
-    name = getattr(thing, "name", None)
-    return name if isinstance(name, str) else type(thing).__name__

@@ -28,8 +28,8 @@ from hush.ledger.initialization import AUTO, Opened, check, found
 from hush.ledger.receipt import Receipt, paid, paid_text
 from hush.ledger.release import Release
 from hush.ledger.two_phase import at
-from hush.ledger.user_functions import is_ours
 from hush.ledger.verify import Verdict
+from hush.mechanisms.user_functions import is_ours
 from hush.noise.source import SECURE, Source, sourced
 from hush.tracebacks import methods
 

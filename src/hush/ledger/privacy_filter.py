@@ -92,11 +92,13 @@ def _point(
         checks.real("delta", delta, at_least=0, below=1)
         share = decimal(delta)
     else:
+        from hush.privacy import Approx
+
         pure = float(curve.epsilon_at(0.0))
         if math.isfinite(pure):
             return pure, Fraction(0)
-        own = getattr(curve, "delta", None)  # an (ε, δ) claim names its own
-        if isinstance(own, float) and 0 < own < 1:
+        if isinstance(curve, Approx) and 0 < curve.delta < 1:  # it names its own δ
+            own = curve.delta
             return _finite(curve, own), max(decimal(own), Fraction(own))
     # Read where the float is no more than the δ that is charged.
     at = float(share)

@@ -1,5 +1,6 @@
 """The description of a request: its public parameters, by which two are the same."""
 
+import dataclasses
 import functools
 import hashlib
 import math
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.legacy_formats import home_of, name_of
+from hush.legacy_formats import described_fields, home_of, name_of
 from hush.serialization import tag_of
 
 _FEW = 16  # values of a tuple that is a parameter, such as bounds
@@ -53,9 +54,9 @@ def _inside(function: Any, *, before_tags: bool) -> list[Any]:
     over anything, so of them only the code counts, and plain values they close over:
     another threshold makes another function.
     """
-    code = getattr(function, "__code__", None)
-    if code is None:
+    if not hasattr(function, "__code__"):
         return []
+    code = function.__code__
     if not str(function.__module__).startswith("hush."):
         known = b"\0".join([_code(code), *map(str.encode, _parameters(function))])
         return [hashlib.sha256(known).hexdigest()]
@@ -95,17 +96,19 @@ def describe(thing: Any, *, before_tags: bool = False) -> Any:
         return [again(each) for each in thing]
     if isinstance(thing, (set, frozenset)):
         return sorted(map(str, map(again, thing)))
-    fields = getattr(thing, "__dataclass_fields__", None)
-    if fields is not None and not isinstance(thing, type):
-        shown = {name: again(getattr(thing, name)) for name in fields}
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        names = [each.name for each in dataclasses.fields(thing)]
+        if before_tags:
+            names = described_fields(thing)
+        shown = {name: again(getattr(thing, name)) for name in names}
         kind = tag_of(type(thing)) or type(thing).__name__  # a tag outlives a name
         return {"type": name_of(type(thing)) if before_tags else kind, **shown}
     if isinstance(thing, functools.partial):
         return [again(thing.func), again(thing.args), again(thing.keywords)]
-    name = getattr(thing, "__qualname__", None)
-    if name is not None:
+    if hasattr(thing, "__qualname__"):
+        name = thing.__qualname__
         # The files of hush move; those of a user are what tells two functions apart.
-        module = str(getattr(thing, "__module__", ""))
+        module = str(thing.__module__) if hasattr(thing, "__module__") else ""
         home = "" if module.startswith("hush.") else module
         if before_tags:
             home = home_of(thing)

@@ -7,6 +7,7 @@ from hush.mechanisms.histogram import Histogram
 from hush.mechanisms.k_norm import KNorm
 from hush.mechanisms.laplace import Geometric, Laplace
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import L1, L2, Hamming, LInf, Metric, Records
 from hush.mechanisms.optimal_partition_selection import (
     OptimalKeySelection,
     choose_key_selection,
@@ -31,6 +32,8 @@ from hush.mechanisms.tree_sum import TreeSum
 from hush.serialization import tagged
 
 __all__ = [
+    "L1",
+    "L2",
     "Canonical",
     "CellInterval",
     "CellQuantile",
@@ -41,17 +44,21 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Geometric",
+    "Hamming",
     "Histogram",
     "KNorm",
     "KeySelection",
+    "LInf",
     "Laplace",
     "Mechanism",
+    "Metric",
     "NoisyMax",
     "OptimalKeySelection",
     "PermuteAndFlip",
     "Quantile",
     "Query",
     "RandomizedResponse",
+    "Records",
     "SparseVector",
     "Staircase",
     "TopK",

@@ -15,6 +15,7 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import distance, largest
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import L1, Metric
 from hush.noise import SECURE, Lattice, Source
 from hush.noise.inversion import table
 from hush.privacy.curve import Curve
@@ -72,11 +73,17 @@ class Canonical(Mechanism):
     Reference: [AV23] Definition 3.7; Tulap from [AS18].
     """
 
-    coordinates: ClassVar[int] = 1  # numbers that one charge covers
+    independent: ClassVar[bool] = True
+
     noise: ClassVar[str] = "target"  # a guarantee, not a number
     target: Curve
     width: float | Fraction = 1
     pieces: int = 1
+
+    @property
+    def metric(self) -> Metric:
+        """The move of one number; each further one is charged by itself."""
+        return L1(dimension=1)
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, Curve):

@@ -1,7 +1,7 @@
 """The Gaussian mechanism: noise ∝ exp(-x²/(2 std²)) on a public lattice."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self, final
@@ -14,6 +14,7 @@ from hush.mechanisms.error import Error, Rounded
 from hush.mechanisms.laplace import whole_only
 from hush.mechanisms.listening import heard
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import L2, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
 from hush.privacy.curve import Curve
 from hush.privacy.notions.gdp import GDP
@@ -71,9 +72,17 @@ class Gaussian(Mechanism):
     Reference: [BW18]; N9.3, N13.T1; docs/proofs/gaussian_lattices.md.
     """
 
+    independent: ClassVar[bool] = True
+    answers_vectors: ClassVar[bool] = True
+
     noise: ClassVar[str] = "std"
     std: float | Fraction
     step: Fraction | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """ℓ2: the length of the move."""
+        return L2()
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("std", self.std, most=lattice_rounding.WIDEST)
@@ -97,6 +106,31 @@ class Gaussian(Mechanism):
         # Each coordinate is moved by less than one step beyond its distance.
         norm = math.ceil(d / h) if scalar else d / h + (math.isqrt(dimension - 1) + 1)
         return lattice_curve(self._exact / h, norm if d else 0, scalar=scalar)
+
+    def answer_curve(
+        self, sensitivity: Any, *, dimension: int | None = None, whole: bool = False
+    ) -> Curve:
+        """Return the guarantee for an answer of up to `dimension` numbers.
+
+        Where nobody said how many, it is one, or rounding of one for each.
+        """
+        return self.curve(sensitivity, dimension=dimension or 1)
+
+    def for_answers(self, *, whole: bool) -> Self:
+        """Return the noise on the lattice of whole numbers, or of exact fractions.
+
+        Answers are fractions, so that a lattice above whole numbers loses nothing.
+        """
+        if self.step is not None or whole:
+            return self
+        step = Lattice.under(self.std, bits=lattice_rounding.FINE).step
+        return replace(self, step=step)
+
+    def run_answer(self, value: Any, *, whole: bool, source: Source) -> Any:
+        """Return whole numbers where answers are declared to be, else floats."""
+        if whole and self.step is None:
+            return self.run_whole(value, source=source)
+        return self.run(value, source=source)
 
     @property
     def error(self) -> Error:
@@ -184,8 +218,16 @@ class DiscreteGaussian(Mechanism):
     Reference: [CKS20]; docs/proofs/gaussian_lattices.md.
     """
 
+    independent: ClassVar[bool] = True
+    answers_vectors: ClassVar[bool] = True
+
     noise: ClassVar[str] = "std"
     std: float | Fraction
+
+    @property
+    def metric(self) -> Metric:
+        """ℓ2: the length of the move."""
+        return L2()
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("std", self.std)
@@ -200,6 +242,15 @@ class DiscreteGaussian(Mechanism):
         d = distance(sensitivity)
         norm = Fraction(int(d)) if scalar else d
         return lattice_curve(self._exact, norm, scalar=scalar)
+
+    def answer_curve(
+        self, sensitivity: Any, *, dimension: int | None = None, whole: bool = False
+    ) -> Curve:
+        """Return the guarantee for an answer of up to `dimension` numbers.
+
+        How many numbers a function returns may not be known; 2 stands for any number.
+        """
+        return self.curve(sensitivity, dimension=dimension or 2)
 
     @property
     def error(self) -> Error:

@@ -17,6 +17,7 @@ from hush.mechanisms.calibration import at_least
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import Metric, Records
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.rules.composition import repeat
@@ -50,6 +51,11 @@ class Histogram(Mechanism):
     categories: tuple[Any, ...] | None = None
     neighbors: Neighbors = Neighbors.ADD_REMOVE
     unit: ClassVar[str] = "row"  # one record is one person
+
+    @property
+    def metric(self) -> Metric:
+        """Records: people added and removed, or exchanged."""
+        return Records(None, self.neighbors)
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("scale", self.scale)

@@ -16,6 +16,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import L1, L2, LInf, Metric, Stated
 from hush.noise import SECURE, Lattice, Norm, Source, discrete_laplace
 from hush.noise.ball import Body, cube, radial
 from hush.privacy.curve import Curve
@@ -107,6 +108,20 @@ class KNorm(Mechanism):
     dimension: int
     norm: Any = 2
     bits: int = 16
+
+    @property
+    def metric(self) -> Metric:
+        """The norm of the move; that of a body of a user's own is not known here."""
+        if isinstance(self.norm, Body):
+            return Stated(self.dimension)
+        kind = Norm.of(self.norm)
+        if kind is Norm.ONE:
+            return L1(self.dimension)
+        return (
+            L2(self.dimension)
+            if kind is Norm.TWO
+            else LInf(self.dimension, scores=False)
+        )
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("scale", self.scale, most=None)

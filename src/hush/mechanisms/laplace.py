@@ -1,10 +1,10 @@
 """The Laplace mechanism (geometric mechanism on integers): noise ∝ exp(-|x|/scale)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 from hush import checks, law
 from hush.errors import InvalidArgument
@@ -12,6 +12,7 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import L1, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
@@ -72,8 +73,16 @@ class Laplace(Mechanism):
     Reference: [DMNS06]; N3.2 L.lap; lattices in docs/proofs/laplace_lattices.md.
     """
 
+    independent: ClassVar[bool] = True
+    answers_vectors: ClassVar[bool] = True
+
     scale: float | Fraction
     step: Fraction | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """ℓ1: the sum of all moves."""
+        return L1()
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("scale", self.scale, most=lattice_rounding.WIDEST)
@@ -105,6 +114,25 @@ class Laplace(Mechanism):
     def curve(self, sensitivity: Any = 1, *, dimension: int = 1) -> Curve:
         """Return the exact guarantee at an ℓ1 sensitivity."""
         return cover(self._exact, *self._shift(sensitivity, dimension))
+
+    def answer_curve(
+        self, sensitivity: Any, *, dimension: int | None = None, whole: bool = False
+    ) -> Curve:
+        """Return the guarantee for an answer of up to `dimension` numbers.
+
+        Whole answers are on the lattice already: nothing is rounded.
+        """
+        return self.curve(sensitivity, dimension=1 if whole else dimension or 1)
+
+    def for_answers(self, *, whole: bool) -> Self:
+        """Return the noise on the lattice of whole numbers, or of exact fractions.
+
+        Answers are fractions, so that a lattice above whole numbers loses nothing.
+        """
+        if self.step is not None:
+            return self
+        step = Lattice.under(self.scale, bits=lattice_rounding.FINE).step
+        return replace(self, step=max(step, Fraction(1)) if whole else step)
 
     @property
     def error(self) -> Error:
@@ -176,7 +204,14 @@ class Geometric(Mechanism):
     Reference: [GRS09]; N3.2.
     """
 
+    independent: ClassVar[bool] = True
+
     scale: float | Fraction
+
+    @property
+    def metric(self) -> Metric:
+        """ℓ1: the sum of all moves."""
+        return L1()
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("scale", self.scale)

@@ -12,6 +12,7 @@ from hush.display import facts, if_known
 from hush.errors import InvalidArgument
 from hush.mechanisms import calibration
 from hush.mechanisms.listening import heard
+from hush.mechanisms.metrics import Metric, Records, Stated
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
 from hush.privacy.notions.approx import Approx
@@ -35,6 +36,10 @@ class Mechanism(suggestions.Spelled, ABC):
 
     # The field that grows with the noise; the law-suite checks that privacy does too.
     noise: ClassVar[str] = "scale"
+    # Whether every number has fresh noise of its own: one long vector is many runs.
+    independent: ClassVar[bool] = False
+    # Whether it answers queries of several numbers: its curve is then about all.
+    answers_vectors: ClassVar[bool] = False
     _near_arguments = suggestions.MECHANISM
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -52,6 +57,38 @@ class Mechanism(suggestions.Spelled, ABC):
     @abstractmethod
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee for inputs at distance at most `sensitivity`."""
+
+    @property
+    def metric(self) -> Metric:
+        """How far apart two inputs are: what `sensitivity` counts."""
+        neighbors = getattr(self, "neighbors", None)
+        return Stated() if neighbors is None else Records(None, neighbors, listed=False)
+
+    def answer_curve(
+        self,
+        sensitivity: Any,
+        *,
+        dimension: int | None = None,
+        whole: bool = False,
+    ) -> Curve:
+        """Return the guarantee for an answer of up to `dimension` numbers.
+
+        None: nobody said how many. They are `whole` where all answers are declared to
+        be whole numbers.
+        """
+        return self.curve(sensitivity)
+
+    def for_answers(self, *, whole: bool) -> "Mechanism":
+        """Return the mechanism on the lattice that fractions, or whole numbers, use."""
+        return self
+
+    def run_answer(self, value: Any, *, whole: bool, source: Source) -> Any:
+        """Return a private answer about the exact answer of a query."""
+        return self.run(value, source=source)
+
+    def inner_move(self, people: Any) -> Any:
+        """Return how far the input of a mechanism inside moves; None: there is none."""
+        return None
 
     @property
     @abstractmethod

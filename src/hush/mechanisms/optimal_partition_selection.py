@@ -13,7 +13,8 @@ from hush import checks
 from hush.errors import InvalidArgument, NoBound
 from hush.mechanisms.calibration import at_most
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.partition_selection import KeySelection, candidates, vote
+from hush.mechanisms.metrics import Metric
+from hush.mechanisms.partition_selection import KeySelection, Votes, candidates, vote
 from hush.noise import SECURE, Source
 from hush.noise.inversion import exp_bracket
 from hush.privacy.curve import Curve
@@ -56,6 +57,11 @@ class OptimalKeySelection(Mechanism):
     delta: float
     keys_per_person: int = 1
     neighbors: Neighbors = Neighbors.ADD_REMOVE
+
+    @property
+    def metric(self) -> Metric:
+        """People: each of them counts once for few keys."""
+        return Votes(None, self.neighbors, self.keys_per_person)
 
     def __post_init__(self) -> None:
         checks.real("epsilon", self.epsilon, above=0, at_most=700)

@@ -21,6 +21,7 @@ from hush.mechanisms import calibration, lattice_rounding
 from hush.mechanisms.error import Error
 from hush.mechanisms.gaussian import lattice_curve
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import NONE, Distance, Metric, lp, moves
 from hush.noise import SECURE, Source, discrete_gaussian
 from hush.privacy.curve import Curve
 from hush.privacy.notions.approx import Approx
@@ -45,6 +46,32 @@ class Selected:
 
     places: NDArray[np.int64]
     votes: NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True)
+class Votes(Metric):
+    """Whether two lists of votes per key are those of neighbors: 1, or no distance.
+
+    One person votes for few keys. Their votes have squares that add up to at most a
+    `whole` one; without it they are counts of people, which move by one each.
+    """
+
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+    keys_per_person: int = 1
+    whole: int | None = None
+    norm: ClassVar[float] = 1
+
+    def distance(self, first: Any, second: Any) -> Distance | None:
+        """Return 1 for neighbors; for counts the largest move."""
+        people = 1 if self.neighbors is Neighbors.ADD_REMOVE else 2
+        found = moves(first, second)
+        if found is None or len(found) > people * self.keys_per_person:
+            return NONE
+        if self.whole is None:
+            return lp(first, second, math.inf)
+        most = people * self.whole**2
+        return Distance(Fraction(1)) if sum(x * x for x in found) <= most else NONE
 
 
 def vote(keys: int, whole: int = WHOLE) -> int:
@@ -103,6 +130,11 @@ class KeySelection(Mechanism):
     keys_per_person: int = 100
     neighbors: Neighbors = Neighbors.ADD_REMOVE
     whole: int = WHOLE
+
+    @property
+    def metric(self) -> Metric:
+        """People: the votes that one person gives to few keys."""
+        return Votes(None, self.neighbors, self.keys_per_person, self.whole)
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("std", self.std)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, final
 
@@ -11,12 +11,8 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument, Unsupported
 from hush.mechanisms.calibration import distance
-from hush.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from hush.mechanisms.laplace import Laplace
-from hush.mechanisms.lattice_rounding import FINE
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.selection.selection import Selection
-from hush.noise import SECURE, Lattice, Source
+from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
 from hush.units import Neighbors
 
@@ -149,19 +145,18 @@ class Released(Mechanism):
         return self.query.unit
 
     def __post_init__(self) -> None:
-        inner = self.mechanism
+        inner, metric = self.mechanism, self.mechanism.metric
         # Only what reads people knows how they differ.
-        if hasattr(inner, "neighbors") or isinstance(inner, Selection):
-            what = "its scores" if isinstance(inner, Selection) else "the data"
+        if metric.reads != "an answer":
+            what = "its scores" if metric.reads == "scores" else "the data"
             raise InvalidArgument(
                 f"{type(inner).__name__} adds no noise to an answer: run it on {what}, "
                 "or give a ledger None as the query."
             )
-        if len(self.query.moves) > 1 and not isinstance(
-            inner, (Laplace, Gaussian, DiscreteGaussian)
-        ):
+        several = len(self.query.moves)
+        if several > 1 and not inner.answers_vectors:
             raise InvalidArgument(
-                f"{self.query.name} has {len(self.query.moves)} coordinates; use "
+                f"{self.query.name} has {several} coordinates; use "
                 f"Laplace or Gaussian, not {type(inner).__name__}."
             )
 
@@ -171,29 +166,22 @@ class Released(Mechanism):
     @property
     def _bound(self) -> Mechanism:
         """The mechanism on the lattice that the query's answers use."""
-        inner = self.mechanism
-        if isinstance(inner, (Laplace, Gaussian)) and inner.step is None:
-            noise = inner.scale if isinstance(inner, Laplace) else inner.std
-            # Answers are fractions, so a lattice above whole numbers loses nothing.
-            step = Lattice.under(noise, bits=FINE).step
-            if not self.query.whole:
-                return replace(inner, step=step)
-            if isinstance(inner, Laplace):
-                return replace(inner, step=max(step, Fraction(1)))
-        return inner
+        return self.mechanism.for_answers(whole=self.query.whole)
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee for `sensitivity` people."""
         inner, query = self._bound, self.query
-        people = distance(sensitivity)
-        if isinstance(inner, (Gaussian, DiscreteGaussian)):
-            norm = query.sensitivity(2) * people
-            return inner.curve(norm, dimension=len(query.moves))
-        if isinstance(inner, Laplace):
-            # Whole answers are on the lattice already: nothing is rounded.
-            dimension = 1 if query.whole else len(query.moves)
-            return inner.curve(query.sensitivity(1) * people, dimension=dimension)
-        return inner.curve(query.sensitivity(1) * people)
+        moved = query.sensitivity(2 if inner.metric.norm == 2 else 1)
+        return inner.answer_curve(
+            moved * distance(sensitivity),
+            dimension=len(query.moves),
+            whole=query.whole,
+        )
+
+    def inner_move(self, people: Any) -> Any:
+        """Return how far `people` move the answer, in the mechanism's norm."""
+        norm: Literal[1, 2] = 2 if self.mechanism.metric.norm == 2 else 1
+        return self.query.sensitivity(norm) * people
 
     @property
     def error(self) -> Any:
@@ -214,8 +202,5 @@ class Released(Mechanism):
                 f"{self.query.name} must have one of moves for each number that it "
                 "returns: more were returned than are charged."
             )
-        if self.query.whole and isinstance(inner, Gaussian) and inner.step is None:
-            noisy = inner.run_whole(exact, source=source)
-        else:
-            noisy = inner.run(exact, source=source)
+        noisy = inner.run_answer(exact, whole=self.query.whole, source=source)
         return noisy if self.query.finish is None else self.query.finish(noisy)

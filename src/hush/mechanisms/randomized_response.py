@@ -12,6 +12,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_most
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import Hamming, Metric
 from hush.noise import SECURE, Source, bernoulli, integers
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
@@ -40,9 +41,16 @@ class RandomizedResponse(Mechanism):
     Reference: [W65]; N3.1 (honesty = 1 - p/2).
     """
 
+    independent: ClassVar[bool] = True
+
     noise: ClassVar[str] = "doubt"
     honesty: float | Fraction
     categories: int = 2
+
+    @property
+    def metric(self) -> Metric:
+        """The number of places that differ."""
+        return Hamming()
 
     def __post_init__(self) -> None:
         k = checks.whole("categories", self.categories, at_least=2)

@@ -15,6 +15,7 @@ from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import LInf, Metric
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
@@ -73,6 +74,11 @@ class SparseVector(Mechanism):
     scale: float | Fraction
     hits: int = 1
     monotone: bool = False
+
+    @property
+    def metric(self) -> Metric:
+        """The largest move of an answer."""
+        return LInf(one_way=self.monotone)
 
     def __post_init__(self) -> None:
         checks.whole("threshold", self.threshold)

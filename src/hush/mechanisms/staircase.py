@@ -11,6 +11,7 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, at_most, distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import L1, Metric
 from hush.noise import SECURE, Lattice, Source
 from hush.noise.staircase import StaircaseLaw, staircase
 from hush.privacy.curve import Curve
@@ -51,12 +52,18 @@ class Staircase(Mechanism):
     Reference: [GV16] Theorem 4; the integer form in [GV14].
     """
 
-    coordinates: ClassVar[int] = 1  # numbers that one charge covers
+    independent: ClassVar[bool] = True
+
     noise: ClassVar[str] = "scale"
     scale: float | Fraction
     width: float | Fraction = 1
     inner: float | Fraction | None = None
     step: Fraction | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """The move of one number; each further one is charged by itself."""
+        return L1(dimension=1)
 
     def __post_init__(self) -> None:
         lattice_rounding.drawable("scale", self.scale, most=None)

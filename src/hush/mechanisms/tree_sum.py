@@ -17,6 +17,7 @@ from hush.mechanisms.error import Error, Total
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import L1, Metric
 from hush.mechanisms.sparse_vector import OneAtATime
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
@@ -49,6 +50,11 @@ class TreeSum(Mechanism):
 
     horizon: int
     scale: float | Fraction
+
+    @property
+    def metric(self) -> Metric:
+        """ℓ1: a stream moves every size of block of the tree by as much."""
+        return L1()
 
     def __post_init__(self) -> None:
         checks.whole("horizon", self.horizon, at_least=1)

@@ -168,11 +168,12 @@ class SQLite(Store):
         if self._connection is not None and self.path is not None:
             self._connection.close()
             self._connection = None
-        name = getattr(problem, "sqlite_errorname", type(problem).__name__)
+        named = hasattr(problem, "sqlite_errorname")  # the library's own word for it
+        name = problem.sqlite_errorname if named else type(problem).__name__
         if name == "SQLITE_NOTADB":
+            file = "" if self.path is None else self.path.name
             return LedgerError(
-                f"{getattr(self.path, 'name', '')!r} is not a ledger. Name the file of "
-                "one, or a new file."
+                f"{file!r} is not a ledger. Name the file of one, or a new file."
             )
         return LedgerError(
             f"the ledger file could not be written or read ({name}); nothing was "
@@ -216,7 +217,7 @@ class SQLite(Store):
             self._connection = None
 
     def __del__(self) -> None:
-        if getattr(self, "_connection", None) is not None:
+        if vars(self).get("_connection") is not None:  # none if opening it failed
             self.close()
 
 

@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
+from hush.mechanisms.metrics import NONE, Distance, Metric
 
 Integers = NDArray[np.int64]
 
@@ -106,3 +107,25 @@ class Cells:
                 )
             found.append(group)
         return cls(size, tuple(found))
+
+
+@final
+@dataclass(frozen=True)
+class CellWeights(Metric):
+    """The weight that moves from or to any place, summed over all groups."""
+
+    norm: ClassVar[float] = 1
+
+    def distance(self, first: Any, second: Any) -> Distance | None:
+        """Return the sum of the absolute moves of all weights."""
+        a, b = Cells.of(first), Cells.of(second)
+        if a.size != b.size or len(a.groups) != len(b.groups):
+            return NONE
+        apart = 0
+        for one, two in zip(a.groups, b.groups, strict=True):
+            left = dict(zip(one.places.tolist(), one.weights.tolist(), strict=True))
+            right = dict(zip(two.places.tolist(), two.weights.tolist(), strict=True))
+            apart += sum(
+                abs(left.get(place, 0) - right.get(place, 0)) for place in left | right
+            )
+        return Distance(Fraction(apart))

@@ -14,8 +14,9 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.laplace import Geometric
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import Metric
 from hush.mechanisms.quantiles import quantile
-from hush.mechanisms.quantiles.grouped_histograms import Cells, Integers
+from hush.mechanisms.quantiles.grouped_histograms import Cells, CellWeights, Integers
 from hush.mechanisms.quantiles.grouped_quantile import CellQuantile, depth, factor
 from hush.mechanisms.quantiles.rank_draw import Choice, draw
 from hush.mechanisms.selection.selection import Gap, bounded_range
@@ -76,6 +77,11 @@ class CellInterval(Mechanism):
     scale: float | Fraction
     level: float = 0.95
     person: int | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """The weight that moves, over all groups."""
+        return CellWeights()
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)

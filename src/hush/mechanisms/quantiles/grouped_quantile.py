@@ -16,8 +16,14 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.laplace import Geometric
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import Metric
 from hush.mechanisms.quantiles import quantile
-from hush.mechanisms.quantiles.grouped_histograms import Cells, Group, Integers
+from hush.mechanisms.quantiles.grouped_histograms import (
+    Cells,
+    CellWeights,
+    Group,
+    Integers,
+)
 from hush.mechanisms.quantiles.rank_draw import Choice, draw
 from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.selection import Gap, bounded_range
@@ -82,6 +88,11 @@ class CellQuantile(Mechanism):
     at: float | tuple[float, ...]
     size: int
     scale: float | Fraction
+
+    @property
+    def metric(self) -> Metric:
+        """The weight that moves, over all groups."""
+        return CellWeights()
 
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)

@@ -13,6 +13,8 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import Metric
+from hush.mechanisms.quantiles.grouped_histograms import CellWeights
 from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.selection import Gap, bounded_range
 from hush.noise import SECURE, Source, gumbel_argmax
@@ -44,6 +46,11 @@ class CellTop(Mechanism):
 
     count: int
     scale: float | Fraction
+
+    @property
+    def metric(self) -> Metric:
+        """The weight that moves, over all groups."""
+        return CellWeights()
 
     def __post_init__(self) -> None:
         checks.whole("count", self.count, at_least=1)

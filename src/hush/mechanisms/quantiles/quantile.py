@@ -14,6 +14,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import Metric, Records
 from hush.mechanisms.queries import clamp, column
 from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.selection import Gap, bounded_range
@@ -84,6 +85,11 @@ class Quantile(Mechanism):
     scale: float | Fraction
     neighbors: Neighbors = Neighbors.ADD_REMOVE
     unit: ClassVar[str] = "row"  # one record is one person
+
+    @property
+    def metric(self) -> Metric:
+        """Records: people added and removed, or exchanged."""
+        return Records(None, self.neighbors)
 
     def __post_init__(self) -> None:
         lower, upper = checks.width("bounds", self.bounds)

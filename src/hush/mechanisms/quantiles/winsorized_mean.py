@@ -14,6 +14,7 @@ from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import Metric, Records
 from hush.mechanisms.quantiles.quantile import Quantile
 from hush.mechanisms.queries import clamp, column, total
 from hush.noise import SECURE, Source, discrete_laplace
@@ -55,6 +56,11 @@ class WinsorizedMean(Mechanism):
     scale: float | Fraction
     unit: ClassVar[str] = "row"  # one record is one person
     neighbors: ClassVar[Neighbors] = Neighbors.REPLACE_ONE
+
+    @property
+    def metric(self) -> Metric:
+        """Records: people exchanged."""
+        return Records(None, Neighbors.REPLACE_ONE)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", checks.width("bounds", self.bounds))

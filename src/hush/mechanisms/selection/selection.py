@@ -15,6 +15,7 @@ from hush.checks import finite, given
 from hush.errors import InvalidArgument
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.metrics import LInf, Metric
 from hush.privacy.curve import Curve
 from hush.privacy.notions.bounded_range import BoundedRange
 from hush.privacy.notions.pure import Pure
@@ -62,6 +63,11 @@ class Selection(Mechanism):
 
     scale: float | Fraction
     monotone: bool
+
+    @property
+    def metric(self) -> Metric:
+        """The largest move of a score."""
+        return LInf(one_way=self.monotone)
 
     @cached_property
     def _exact(self) -> Fraction:

@@ -14,10 +14,8 @@ from typing import Any, final
 
 import numpy as np
 
-from hush import checks
+from hush import checks, law
 from hush.errors import InvalidArgument, Unsupported
-from hush.mechanisms.gaussian import DiscreteGaussian
-from hush.mechanisms.laplace import Geometric
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.aggregates.statistic import Form, Statistic, rows_of
 from hush.tables.bounding.contribution_bounds import Grid
@@ -430,10 +428,11 @@ class Noise:
     def of(cls, part: Additive, mechanism: Mechanism) -> "Noise":
         """Return the noise of a released number."""
         step = float(part.unit_value)
-        if isinstance(mechanism, Geometric):
-            return cls(gaussian=False, width=float(mechanism.scale) * step, step=step)
-        if isinstance(mechanism, DiscreteGaussian):
-            return cls(gaussian=True, width=float(mechanism.std) * step, step=step)
+        drawn = mechanism.error.law
+        if isinstance(drawn, law.DiscreteLaplace):
+            return cls(gaussian=False, width=float(drawn.scale) * step, step=step)
+        if isinstance(drawn, law.DiscreteGaussian):
+            return cls(gaussian=True, width=float(drawn.std) * step, step=step)
         raise Unsupported(f"{type(mechanism).__name__} noise has no quotients.")
 
 

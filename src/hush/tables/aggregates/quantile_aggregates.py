@@ -323,11 +323,11 @@ class Enclosed(_Ranked):
         low, high = axis.low_edges(found.low), axis.high_edges(found.high)
         return np.stack([point, np.minimum(low, point), np.maximum(high, point)])
 
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def guess(self, cell: float, mechanism: Any) -> Any:
         """Return the ends for values spread evenly over the bounds."""
         lower, upper = self.bounds
         slack = 0.0
-        if isinstance(mechanism, CellInterval):
+        if hasattr(mechanism, "slack"):  # an interval, whose ends aim beyond the rank
             sampling = mechanism.sampling(round(cell * UNIT))
             slack = float(2 * mechanism.slack + sampling) / UNIT
         half = (upper - lower) * np.minimum(0.5, slack / cell)

@@ -126,11 +126,6 @@ class Part(ABC):
         return None
 
 
-def norm_of(mechanism: Mechanism) -> int:
-    """Return the norm in which a mechanism measures distance."""
-    return 2 if isinstance(mechanism, DiscreteGaussian) else 1
-
-
 @dataclass(frozen=True)
 class Additive(Part):
     """Whole numbers per group, answered by adding whole noise.

@@ -22,7 +22,6 @@ from hush.tables.bounding.sensitivity import (
     Limit,
     Part,
     distinct,
-    norm_of,
 )
 from hush.tables.groups.groups import Groups
 from hush.tables.queries.answer import Answer
@@ -301,7 +300,7 @@ class Query(suggestions.Helpful):
         return [
             Asked(
                 part,
-                norm_of(mechanism),
+                2 if mechanism.metric.norm == 2 else 1,
                 self.groups.keys,
                 str(Unit(data.unit)),
                 str(data.neighbors),

@@ -55,8 +55,8 @@ or infinite is empty. The numbers of a histogram have a column each.
 
 `--json` prints one object: `hush` is the command, `schema` the number {schema}, and the
 rest is listed with each command. Fields may be added under a number, never renamed or
-removed. A failure prints `error` with `kind`, `message` and `exit` instead. Infinities
-are null.
+removed. A failure prints `error` with `kind`, `code`, `message` and `exit` instead; the
+codes are those of [refusals](errors.md). Infinities are null.
 
 ## Exit codes
 

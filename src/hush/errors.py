@@ -14,6 +14,7 @@
 
 Through a ledger or a table the first six come before the data is read, and cost
 nothing; `DrawFailed` comes after, and says nothing. `except HushError` catches all.
+Every error has a stable `code`, such as `budget-exceeded`: docs/errors.md explains it.
 """
 
 import traceback
@@ -23,47 +24,86 @@ from typing import final
 
 
 class HushError(Exception):
-    """Base of every error hush raises on purpose."""
+    """Base of every error hush raises on purpose.
+
+    `code` is the stable code of the refusal, the same in Python and on the command
+    line: that of the class, or a finer one where the error is raised. The text of an
+    error may improve from version to version; its code stays. See docs/errors.md.
+
+    Example:
+        >>> InvalidArgument("epsilon must be positive.").code
+        'invalid-argument'
+        >>> InvalidArgument("no column 'x'.", code="unknown-column").code
+        'unknown-column'
+    """
+
+    code: str = "refused"
+
+    def __init__(self, *args: object, code: str | None = None) -> None:
+        """Keep the text as it is, and the finer code if there is one."""
+        super().__init__(*args)
+        if code is not None:
+            self.code = code
 
 
 class InvalidArgument(HushError, ValueError):
     """An argument lies outside its documented range."""
 
+    code = "invalid-argument"
+
 
 class NoBound(HushError, ValueError):
     """No sound guarantee is known for what was asked, so none is returned."""
+
+    code = "no-bound"
 
 
 class BudgetExceeded(HushError):
     """A charge does not fit into what is left; nothing was spent."""
 
+    code = "budget-exceeded"
+
 
 class InsecureSource(HushError):
     """A seeded (repeatable) source was offered where a real release is made."""
+
+    code = "insecure-source"
 
 
 class LedgerError(HushError):
     """The ledger cannot be trusted or reached; nothing was released."""
 
+    code = "ledger-error"
+
 
 class Unsupported(HushError):
     """A request is outside what hush can answer privately."""
+
+    code = "unsupported"
 
 
 class KeyConflict(HushError):
     """An idempotency key was used again for a different request; nothing was spent."""
 
+    code = "key-conflict"
+
 
 class DrawFailed(HushError):
     """Computing an answer failed; its charge stands and nothing more is said."""
+
+    code = "draw-failed"
 
 
 class DrawInterrupted(DrawFailed):
     """An engine was out of reach, memory or time; the same key resumes for free."""
 
+    code = "draw-interrupted"
+
 
 class LockedOut(HushError):
     """Too many draws failed; an administrator has to look before the next one."""
+
+    code = "locked-out"
 
 
 class Stopped(SystemExit):

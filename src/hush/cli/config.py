@@ -203,7 +203,8 @@ class Config:
             raise InvalidArgument(
                 f"{self.path.name} describes the column {unknown[0]!r}, which the "
                 f"data does not have. It has {', '.join(found)}. Keys of what SELECT "
-                "names, or of a public table, stand under [keys]."
+                "names, or of a public table, stand under [keys].",
+                code="unknown-column",
             )
         if source_schema.untyped(self.source):
             for name, each in self.columns.items():
@@ -224,14 +225,16 @@ class Config:
             raise InvalidArgument(
                 f"{self.path.name} does not say who is protected. Set unit to the "
                 'column that tells people apart, or to "row" if no two rows are of '
-                "the same person."
+                "the same person.",
+                code="unit-missing",
             )
         if self.unit == "row" and "row" not in self.types:
             return None
         if self.unit not in self.types:
             raise InvalidArgument(
                 f"unit {self.unit!r} is not a column; the columns are "
-                f"{', '.join(self.types)}."
+                f"{', '.join(self.types)}.",
+                code="unknown-column",
             )
         return self.unit
 
@@ -254,7 +257,8 @@ class Config:
         refused = InvalidArgument(
             f"source {self.source!r} cannot be read. Check that it is whole, that "
             "every line has the columns of its header, and that "
-            f"{self.path.name} names their types."
+            f"{self.path.name} names their types.",
+            code="data-unreachable",
         )
         try:
             found = self._open(person, ledger)
@@ -314,7 +318,7 @@ def read(path: Path) -> Config:
     try:
         return _config(path, text)
     except InvalidArgument as problem:
-        raise InvalidArgument(f"{path.name}: {problem}") from None
+        raise InvalidArgument(f"{path.name}: {problem}", code=problem.code) from None
 
 
 def _config(path: Path, text: Mapping[str, Any]) -> Config:

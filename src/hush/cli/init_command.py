@@ -107,7 +107,9 @@ def written(source: str, unit: str, budget: Budget, place: Path) -> str:
         from hush.tables.expressions.types import meant
 
         near = meant(unit, columns)
-        raise InvalidArgument(f"unit {unit!r} is not a column; {near}")
+        raise InvalidArgument(
+            f"unit {unit!r} is not a column; {near}", code="unknown-column"
+        )
     where = source
     if "://" not in source:
         path, folder = Path(source).resolve(), place.resolve().parent

@@ -48,7 +48,8 @@ def present(url: str) -> bool:
         name = getattr(problem, "sqlite_errorname", type(problem).__name__)
         raise LedgerError(
             f"the ledger {str(path)!r} cannot be read ({name}); nothing was released. "
-            "If another program holds it, wait and try again."
+            "If another program holds it, wait and try again.",
+            code="ledger-unreachable",
         ) from None
     except sqlite3.DatabaseError:
         raise refused from None
@@ -118,7 +119,8 @@ def _agree(ledger: Ledger, config: "Config") -> None:
         limit = str(own).partition(" left of ")[2]
         raise InvalidArgument(
             f"{config.path.name} says {config.budget!r}, the ledger {limit}. Write "
-            "what the ledger has, or enlarge that with `hush budget --raise`."
+            "what the ledger has, or enlarge that with `hush budget --raise`.",
+            code="budget-differs",
         ) from None
 
 
@@ -133,7 +135,8 @@ def granted(ledger: Ledger, analyst: str, share: Budget) -> None:
         has = ledger.accounts()[f"analyst:{analyst}"]
         raise InvalidArgument(
             f"{has}; got {share!r}. A share can be enlarged, with `hush budget --raise "
-            f"--grant {analyst} -e ...`, and never made smaller."
+            f"--grant {analyst} -e ...`, and never made smaller.",
+            code="budget-differs",
         ) from None
 
 
@@ -158,7 +161,8 @@ def _same(ledger: Ledger, people: str, budget: Budget) -> None:
     except InvalidArgument:
         raise InvalidArgument(
             f"{ledger.accounts()[f'unit:{people}']}; got {budget!r}. Leave -e and -d "
-            f"out, or enlarge it with `hush budget --raise --link {people} -e ...`."
+            f"out, or enlarge it with `hush budget --raise --link {people} -e ...`.",
+            code="budget-differs",
         ) from None
 
 

@@ -72,7 +72,7 @@ def asked(data: Any, about: config.Config, text: str) -> Any:
     try:
         return select.query(data, text, **about.known)
     except (InvalidArgument, Unsupported) as problem:
-        raise type(problem)(placed(str(problem), about)) from None
+        raise type(problem)(placed(str(problem), about), code=problem.code) from None
 
 
 def planned(about: config.Config, text: str, epsilon: float, delta: float) -> Any:

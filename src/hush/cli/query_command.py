@@ -249,7 +249,8 @@ def stored_answer(about: "Config", ledger: Ledger, text: str, key: str) -> Any:
         found = ledger.stored(key)
     except InvalidArgument:
         raise InvalidArgument(
-            f"no answer is stored under --key {key!r}. `hush budget` lists the keys."
+            f"no answer is stored under --key {key!r}. `hush budget` lists the keys.",
+            code="no-stored-answer",
         ) from None
     return _read(about, text, key, found)
 

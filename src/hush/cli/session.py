@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Annotated, Any, final
 
 import typer
@@ -70,6 +70,29 @@ _OF_ERROR: tuple[tuple[type[BaseException], Code], ...] = (
     (errors.HushError, Code.REFUSED),
     (KeyboardInterrupt, Code.STOPPED),
 )
+
+
+class Foreign(StrEnum):
+    """The stable codes of errors that are not hush's own; see docs/errors.md."""
+
+    FILE = "unreadable-file"
+    STOPPED = "interrupted"
+    INTERNAL = "internal-error"
+
+
+def stable_code(problem: BaseException) -> str:
+    """Return the stable code of an error, the one that Python sees in `error.code`.
+
+    Example:
+        >>> stable_code(errors.BudgetExceeded("no"))
+        'budget-exceeded'
+    """
+    if isinstance(problem, HushError):
+        return problem.code
+    if isinstance(problem, KeyboardInterrupt):
+        return Foreign.STOPPED
+    unread = isinstance(problem, OSError) and bool(problem.filename)
+    return Foreign.FILE if unread else Foreign.INTERNAL
 
 
 def code_of(problem: BaseException) -> Code:
@@ -336,8 +359,9 @@ class Session:
             frames = traceback.format_tb(problem.__traceback__)
             typer.echo("".join(frames) + type(problem).__name__, err=True)
         if self.as_json:
-            kind = type(problem).__name__
-            self._object({"error": {"kind": kind, "message": text, "exit": code}})
+            kind, name = type(problem).__name__, stable_code(problem)
+            shown = {"kind": kind, "code": name, "message": text, "exit": code}
+            self._object({"error": shown})
         typer.echo(f"hush: {text}", err=True)
         return code
 

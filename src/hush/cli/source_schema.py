@@ -49,7 +49,8 @@ def columns(source: str) -> dict[str, str]:
         if not path.exists():
             raise InvalidArgument(
                 f"source {source!r} does not exist. Paths in hush.toml start at its "
-                "folder."
+                "folder.",
+                code="data-unreachable",
             )
         if path.suffix in _LINES:
             raise InvalidArgument(
@@ -70,7 +71,8 @@ def _parquet(path: Path) -> dict[str, str]:
         found = files.opened([path.resolve()], "data", {}).schema()
     except InvalidArgument:
         raise InvalidArgument(
-            f"source {str(path)!r} is not a Parquet file that can be read."
+            f"source {str(path)!r} is not a Parquet file that can be read.",
+            code="data-unreachable",
         ) from None
     return {name: str(kind) for name, kind in found.items()}
 

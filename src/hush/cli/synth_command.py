@@ -37,7 +37,8 @@ def described(
         if name not in about.types or name == about.person:
             raise InvalidArgument(
                 f"--column {name!r} is not a column to draw; there are "
-                f"{', '.join(n for n in about.types if n != about.person)}."
+                f"{', '.join(n for n in about.types if n != about.person)}.",
+                code="unknown-column",
             )
         each, type_ = about.columns.get(name, config.Column()), about.types[name]
         nobody = [None] if each.missing else []
@@ -73,7 +74,8 @@ def _writable(output: Path, *, force: bool) -> None:
         )
     if output.suffix == ".parquet" and find_spec("pyarrow") is None:
         raise InvalidArgument(
-            "a Parquet file needs pyarrow: pip install 'hush[arrow]', or write a .csv."
+            "a Parquet file needs pyarrow: pip install 'hush[arrow]', or write a .csv.",
+            code="extra-missing",
         )
     if output.exists() and not force:
         raise InvalidArgument(

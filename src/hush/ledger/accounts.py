@@ -84,7 +84,8 @@ def grant(
     ):
         raise InvalidArgument(
             f"{readable(name)} has another budget on record; got {budget!r}. Leave "
-            "budget out to go on with it, or use raise_budget to enlarge it."
+            "budget out to go on with it, or use raise_budget to enlarge it.",
+            code="budget-differs",
         )
 
 

@@ -107,5 +107,6 @@ def stored(history: Iterable[Record], names: Iterable[str], key: str) -> Release
         return Release.from_json(json.dumps(first.content))
     raise InvalidArgument(
         f"no answer of {', '.join(sorted(mine))} is stored under key {key!r}. The keys "
-        "are in ledger.history(), and `hush budget` lists them."
+        "are in ledger.history(), and `hush budget` lists them.",
+        code="no-stored-answer",
     )

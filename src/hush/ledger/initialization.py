@@ -70,7 +70,8 @@ def _not_remembered(anchor: Anchor) -> None:
         raise LedgerError(
             f"the ledger is empty, but its anchor {str(anchor.path)!r} remembers "
             "entries: the ledger was deleted or replaced. Restore it; a budget does "
-            "not start again. For new data, name a new ledger and a new anchor."
+            "not start again. For new data, name a new ledger and a new anchor.",
+            code="ledger-altered",
         )
 
 
@@ -163,7 +164,8 @@ def found(
         if checked and not (verdict := check(store, held)):
             raise LedgerError(
                 f"the ledger is not whole: {verdict}. Nothing is released from it; "
-                "restore the newest copy, and look at who could write to it."
+                "restore the newest copy, and look at who could write to it.",
+                code="ledger-altered",
             )
         strict = _lockout(facts.get("lockout"), lockout)
         return Opened(store, held, facts["ledger"], rehearsal, authority, strict)

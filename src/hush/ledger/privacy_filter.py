@@ -107,7 +107,8 @@ def _point(
         raise BudgetExceeded(
             f"{curve!r} needs a delta above 0, and this budget has none. Open one with "
             "a delta, as in hush.Budget(epsilon=1, delta=1e-6), or use a mechanism "
-            "that is pure."
+            "that is pure.",
+            code="delta-missing",
         )
     return _finite(curve, at), share
 

@@ -282,7 +282,8 @@ class Store(ABC):
             raise LedgerError(
                 "the ledger was replaced or rolled back while it was open: the last "
                 "entry that was seen is gone or another. Nothing is released from it; "
-                "restore the newest copy, and look at who could write to it."
+                "restore the newest copy, and look at who could write to it.",
+                code="ledger-altered",
             )
 
     @abstractmethod

@@ -21,7 +21,8 @@ def new(axes: Any = None, *, wide: float = 5.6, high: float = 3.8) -> Any:
             from matplotlib.figure import Figure
         except ImportError:
             raise Unsupported(
-                "plots need matplotlib. Install it with: pip install 'hush[plots]'"
+                "plots need matplotlib. Install it with: pip install 'hush[plots]'",
+                code="extra-missing",
             ) from None
         figure = Figure(figsize=(wide, high), layout="constrained", dpi=150)
         axes = figure.add_subplot()

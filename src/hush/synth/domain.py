@@ -141,7 +141,9 @@ def _column(name: str, given: Any) -> Column:
     try:
         return Categories(given)
     except InvalidArgument as problem:
-        raise InvalidArgument(f"domain[{name!r}]: {problem}") from None
+        raise InvalidArgument(
+            f"domain[{name!r}]: {problem}", code=problem.code
+        ) from None
 
 
 # -- Bins: numbers between public edges ------------------------------------------------

@@ -101,7 +101,8 @@ def _package(name: str, extra: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError:
         raise Unsupported(
-            f"this needs {name}: pip install 'hush[{extra}]', or read to_dict()."
+            f"this needs {name}: pip install 'hush[{extra}]', or read to_dict().",
+            code="extra-missing",
         ) from None
 
 

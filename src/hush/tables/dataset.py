@@ -189,7 +189,8 @@ class Dataset(suggestions.Helpful):
         if keys is None:
             raise InvalidArgument(
                 "group_by needs keys=[...], the public values of "
-                f'{", ".join(columns)}, or keys="private" to find them in the data.'
+                f'{", ".join(columns)}, or keys="private" to find them in the data.',
+                code="keys-missing",
             )
         columns = tuple(self._groups(name) for name in columns)
         told = replace(self, _table=named_apart(self._table, columns))

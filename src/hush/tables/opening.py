@@ -28,7 +28,8 @@ def _account(url: str, budget: Budget | None, name: str) -> Ledger:
     if budget is None and path != url and not Path(path).exists():
         raise InvalidArgument(
             f"ledger {url!r} does not exist yet: begin it with budget=, as in "
-            "hush.Budget(epsilon=1)."
+            "hush.Budget(epsilon=1).",
+            code="budget-missing",
         )
     found = Ledger.open(url, budget=budget, dataset=name)
     try:
@@ -36,7 +37,7 @@ def _account(url: str, budget: Budget | None, name: str) -> Ledger:
     except LedgerError:
         there = _data_sets(found)
         found.close()
-        raise InvalidArgument(_unknown(name, there)) from None
+        raise InvalidArgument(_unknown(name, there), code="budget-missing") from None
     return found
 
 
@@ -72,7 +73,8 @@ def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
             raise InvalidArgument(
                 f"{name}={value!r} says how much one person may count, but no unit= "
                 'says whose a row is. Write unit="column", the column that tells '
-                f"people apart; or leave {name}= out, if every row is another person."
+                f"people apart; or leave {name}= out, if every row is another person.",
+                code="unit-missing",
             )
 
 
@@ -102,7 +104,10 @@ def paying(given: Any, budget: Budget | None, name: str) -> Ledger:
             f"ledger={shown!r}; got a {type(given).__name__}."
         )
     if budget is None and given is None:
-        raise InvalidArgument("give budget=, as in hush.Budget(epsilon=1), or ledger=.")
+        raise InvalidArgument(
+            "give budget=, as in hush.Budget(epsilon=1), or ledger=.",
+            code="budget-missing",
+        )
     return _account("memory://" if given is None else given, budget, name)
 
 
@@ -155,7 +160,9 @@ def open_table(
     found = source(given, name, types)
     if unit is not None and unit not in found.table.columns:
         near = meant(unit, found.table.columns)
-        raise InvalidArgument(f"unit {checks.shown(unit)} is not a column; {near}")
+        raise InvalidArgument(
+            f"unit {checks.shown(unit)} is not a column; {near}", code="unknown-column"
+        )
     table = found.table if unit is None else told_apart(found.table, (unit,))
     private_tables.remember(given, found.table, found.origin)
     return Dataset(

@@ -53,7 +53,8 @@ def per_person(
     """
     if unit is None:
         raise InvalidArgument(
-            "per_person needs to know who is who: open the table with unit=."
+            "per_person needs to know who is who: open the table with unit=.",
+            code="unit-missing",
         )
     for name in columns:
         _free(name, {unit, *by})

@@ -201,7 +201,8 @@ class Postgres(Store):
         except ImportError:
             raise LedgerError(
                 "a postgresql:// ledger needs psycopg. Install it, in a copy of the "
-                "repository, with pip install '.[postgres]'."
+                "repository, with pip install '.[postgres]'.",
+                code="extra-missing",
             ) from None
         self._psycopg = psycopg
         self._url = url
@@ -301,7 +302,8 @@ class Postgres(Store):
                     time.sleep(secrets.randbelow(10 * 2 ** min(tried, 6)) / 1000)
         raise LedgerError(
             f"the ledger database cannot be reached or refused the entry ({name}); "
-            "nothing was released. Check the server and try again with the same key."
+            "nothing was released. Check the server and try again with the same key.",
+            code="ledger-unreachable",
         )
 
     def _rollback(self) -> None:

@@ -177,7 +177,8 @@ class SQLite(Store):
             )
         return LedgerError(
             f"the ledger file could not be written or read ({name}); nothing was "
-            "released. Check the disk and try again with the same key."
+            "released. Check the disk and try again with the same key.",
+            code="ledger-unreachable",
         )
 
     def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:

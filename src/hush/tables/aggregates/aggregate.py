@@ -357,7 +357,7 @@ class Untold:
             for each in self.expressions
         ]
         if None in own:
-            raise InvalidArgument(_needed(self.expressions))
+            raise InvalidArgument(_needed(self.expressions), code="bounds-missing")
         return self.make(*own)
 
 

@@ -21,5 +21,6 @@ def package(name: str, extra: str, what: str) -> Any:
     except ModuleNotFoundError as problem:
         missing = problem.name or name
     raise Unsupported(
-        f"{what} needs {missing}. Install it with: pip install 'hush[{extra}]'"
+        f"{what} needs {missing}. Install it with: pip install 'hush[{extra}]'",
+        code="extra-missing",
     )

@@ -65,7 +65,10 @@ def listed(path: str) -> list[Path]:
         found = [Path(each) for each in glob.glob(path, recursive=True)]
     kinds = {each.suffix for each in found}
     if not found:
-        raise InvalidArgument(f"source {path!r} does not exist, or holds no table.")
+        raise InvalidArgument(
+            f"source {path!r} does not exist, or holds no table.",
+            code="data-unreachable",
+        )
     if len(kinds) > 1 or not kinds <= set(KNOWN):
         raise InvalidArgument(
             f"source {path!r} must be files of one kind: {', '.join(KNOWN)}."
@@ -153,7 +156,9 @@ def _typed(table: ir.Table, types: Mapping[str, str]) -> ir.Table:
     unknown = [each for each in types if each not in table.columns]
     if unknown:
         near = meant(unknown[0], table.columns)
-        raise InvalidArgument(f"types names {', '.join(unknown)}; {near}")
+        raise InvalidArgument(
+            f"types names {', '.join(unknown)}; {near}", code="unknown-column"
+        )
     read = {
         name: _READ[kind](table[name]).value
         for name, kind in types.items()

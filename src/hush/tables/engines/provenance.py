@@ -25,6 +25,8 @@ from hush.tables.engines.engine import guarded
 class Gone(InvalidArgument):
     """A file is not where it was, and may come back."""
 
+    code = "data-unreachable"
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -103,7 +105,8 @@ class Origin:
                 raise InvalidArgument(
                     f"the file {each.path.name!r} was changed or replaced after it was "
                     "opened, and its columns could be others now; nothing was charged. "
-                    "Open it again with hush.open."
+                    "Open it again with hush.open.",
+                    code="data-changed",
                 )
 
 
@@ -146,7 +149,8 @@ def _reached(backend: Any, again: Callable[[], None] | None) -> None:
     """
     gone = InvalidArgument(
         f"the connection to {backend.name} is lost or busy; nothing was charged. "
-        "Connect, and open the data again."
+        "Connect, and open the data again.",
+        code="connection-lost",
     )
     with alone(backend):
         try:
@@ -188,13 +192,15 @@ def _same_tables(backend: Any, table: ir.Table) -> None:
             known,
             lambda each=each: InvalidArgument(  # type: ignore[misc]
                 f"table {each.name!r} is gone or cannot be read; nothing was charged. "
-                "Open the data again."
+                "Open the data again.",
+                code="data-unreachable",
             ),
         )
         if not _alike(each.schema, found):
             raise InvalidArgument(
                 f"table {each.name!r} has other columns than when it was opened; "
-                "nothing was charged. Open the data again."
+                "nothing was charged. Open the data again.",
+                code="data-changed",
             )
 
 

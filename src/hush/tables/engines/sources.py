@@ -275,7 +275,8 @@ def _duckdb(address: str, name: str | None) -> Source:
         return duckdb.table(connection, table, ("file", schema or "main"))
 
     failed = InvalidArgument(
-        f"source {address!r} cannot be read, or has no such table."
+        f"source {address!r} cannot be read, or has no such table.",
+        code="data-unreachable",
     )
     origin = Origin.of_files([real])
     return Source(guarded(opened, lambda: failed), name or table, origin)
@@ -307,7 +308,8 @@ def _postgres(address: str, name: str | None) -> Source:
 
     failed = InvalidArgument(
         f"the database cannot be reached, or has no table {last!r}. "
-        "Try the same address with psql."
+        "Try the same address with psql.",
+        code="data-unreachable",
     )
     found = guarded(opened, lambda: failed)
     connection = found.get_backend()

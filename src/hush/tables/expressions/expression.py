@@ -124,9 +124,10 @@ def typed(table: ir.Table, text: str) -> Typed:
         found = compile_node(table, read(table, text))
     except Unsupported as refusal:
         said = f"{refusal}{missing_quotes(text, table.columns)}"
+        code = refusal.code
     else:
         return _small(found, text)
-    raise Unsupported(said)
+    raise Unsupported(said, code=code)
 
 
 def _small(found: Typed, text: str) -> Typed:

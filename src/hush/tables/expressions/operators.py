@@ -79,13 +79,15 @@ def _column(table: ir.Table, node: Any) -> Typed:
     if node.this.args.get("quoted") and node.name not in table.columns:
         raise Unsupported(
             f"there is no column {node.name!r}. Double quotes are for columns; a text "
-            f"is in single ones: '{node.name}'."
+            f"is in single ones: '{node.name}'.",
+            code="unknown-column",
         )
     try:
         return column(table, node.name)
     except Unsupported as refusal:
         said = f"{refusal}{_unquoted(table, node)}"
-    raise Unsupported(said)
+        code = refusal.code
+    raise Unsupported(said, code=code)
 
 
 def _unquoted(table: ir.Table, node: Any) -> str:

@@ -50,7 +50,7 @@ def parsed(text: str, columns: Iterable[str]) -> sql.Select:
                 "write one SELECT statement and nothing else, as in SELECT COUNT(*) "
                 "AS n FROM data."
             )
-    raise Unsupported(refusal)
+    raise Unsupported(refusal, code="unreadable-sql")
 
 
 def _unread(detail: Mapping[str, Any]) -> str:
@@ -197,7 +197,8 @@ def plain(node: sql.Expression, scope: set[str]) -> sql.Expression:
                 known = ", ".join(sorted(scope))
                 raise Unsupported(
                     f"there is no table {each.table!r} here{place(each)}; there is "
-                    f"{known}."
+                    f"{known}.",
+                    code="unknown-table",
                 )
             read(each.args["table"])
             each.set("table", None)

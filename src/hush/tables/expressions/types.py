@@ -132,7 +132,7 @@ def listing(name: str) -> str:
 def column(table: ir.Table, name: str) -> Typed:
     """Return a column of a table, tamed, or say what is wrong with it."""
     if name not in table.columns:
-        raise Unsupported(unknown(name, table.columns))
+        raise Unsupported(unknown(name, table.columns), code="unknown-column")
     value = table[name]
     dtype = value.type()
     if dtype.is_boolean():

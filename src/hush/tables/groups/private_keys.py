@@ -167,7 +167,8 @@ class FoundGroups(Groups):
         if delta == 0:
             raise InvalidArgument(
                 'delta must be above 0 for keys="private": release(epsilon=1, '
-                "delta=1e-6). A key of one person appears with at most that chance."
+                "delta=1e-6). A key of one person appears with at most that chance.",
+                code="delta-missing",
             )
         own = epsilon / (parts + 1)
         share = delta if parts < _MANY else delta / 2

@@ -97,7 +97,9 @@ def checked(
         raise InvalidArgument("by must name at least one grouping column, each once.")
     for name in (*names, *([unit] if unit else [])):
         if name not in table.columns:
-            raise InvalidArgument(f"the table has no column {name!r}.")
+            raise InvalidArgument(
+                f"the table has no column {name!r}.", code="unknown-column"
+            )
         if name in _OURS:
             raise InvalidArgument(f"column {name!r} is one of hush's own.")
     return names

@@ -99,14 +99,16 @@ def aggregated(
             raise Unsupported(
                 f"MODE needs the public values it may have{place(node)}: keys="
                 f"{{{text!r}: [...]}} in Python, keys = [...] under [columns.{text}] "
-                "in hush.toml."
+                "in hush.toml.",
+                code="keys-missing",
             )
         return _made("mode", node, words(node.this), values=list(values[text]))
     mixed = any(is_aggregate(each) for each in node.walk())
     way = sql_suggestions.output(node, NAMES, mixed=mixed)
     raise Unsupported(
         f"{spelt(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
-        f"of GROUP BY, and {NAMES}.{way}"
+        f"of GROUP BY, and {NAMES}.{way}",
+        code="not-an-aggregate",
     )
 
 
@@ -205,7 +207,7 @@ def bounded(
     else:
         own = bounds.get(called(node, bounds)) or value_range.bounds(node)
         if own is None:
-            raise Unsupported(_unbounded(node, whole))
+            raise Unsupported(_unbounded(node, whole), code="bounds-missing")
         limits = own
     return when(condition, words(node)), limits
 

@@ -34,7 +34,7 @@ def rows(
     """
     named = statement.args.get("from_")
     if named is None:
-        raise Unsupported(f"write FROM {data.name}.")
+        raise Unsupported(f"write FROM {data.name}.", code="unknown-table")
     only(named, "this")
     found, scope = _origin(named.this, data, tables, bounds)
     for each in statement.args.get("joins") or []:
@@ -77,7 +77,10 @@ def _origin(
         _named(node)
         return _subquery(node.this, data, tables, bounds), {node.alias}
     if not isinstance(node, sql.Table):
-        raise Unsupported(f"FROM must name the table {data.name!r}{place(node)}.")
+        raise Unsupported(
+            f"FROM must name the table {data.name!r}{place(node)}.",
+            code="unknown-table",
+        )
     _named(node)
     if not isinstance(node.this, sql.Identifier):
         raise Unsupported(f"FROM takes tables, not functions{place(node)}.")
@@ -89,7 +92,8 @@ def _origin(
         return found, scope
     raise Unsupported(
         f"FROM must start with the private table {data.name!r}, or with a name that "
-        f"WITH defines from it; got {node.name!r}{place(node)}."
+        f"WITH defines from it; got {node.name!r}{place(node)}.",
+        code="unknown-table",
     )
 
 
@@ -114,7 +118,8 @@ def _join(
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise Unsupported(
             f"JOIN names {table.name!r}{place(table)}, which is not known.{meant} Pass "
-            f"tables={{{table.name!r}: ...}} with a public frame or a data set."
+            f"tables={{{table.name!r}: ...}} with a public frame or a data set.",
+            code="unknown-table",
         )
     alias = table.alias or table.name
     on = _common(node, alias)
@@ -250,7 +255,7 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
     whole = data.select(**derived) if derived else data
     for name in kept.values():
         if name not in whole._table.columns:
-            raise Unsupported(unknown(name, data._table.columns))
+            raise Unsupported(unknown(name, data._table.columns), code="unknown-column")
     return whole.keep(kept)
 
 

@@ -262,7 +262,10 @@ def _outputs(
             )
         found[name] = aggregates.aggregated(inner, bounds, values)
     if not found:
-        raise Unsupported("SELECT needs an aggregate, such as COUNT(*) or AVG(x).")
+        raise Unsupported(
+            "SELECT needs an aggregate, such as COUNT(*) or AVG(x).",
+            code="not-an-aggregate",
+        )
     return found
 
 
@@ -298,7 +301,8 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys, data: "Dataset") -> 
             raise Unsupported(
                 f"GROUP BY {name} needs its public values{place(node)}: keys="
                 f"{{{name!r}: [...]}} in Python, keys = [...] under [columns.{name}] "
-                "in hush.toml."
+                "in hush.toml.",
+                code="keys-missing",
             )
         if isinstance(values, str):
             return values

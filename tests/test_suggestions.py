@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush import mechanisms, suggestions
+from hush import foreign_names, mechanisms, suggestions
 from hush.errors import InvalidArgument
 from hush.holdout import Holdout
 from hush.learn import PCA, KMeans, sgd
@@ -126,10 +126,10 @@ def test_a_data_value_is_never_in_the_message():
 
 
 def test_every_suggestion_is_an_argument_somewhere():
-    for here, others in suggestions._ARGUMENTS.items():
+    for here, others in foreign_names.ARGUMENTS.items():
         assert here not in others.split()
         assert str(suggestions.unknown("f", others.split()[0], [here])).endswith(
-            f"Write {suggestions._FORMS.get(here, here)}."
+            f"Write {foreign_names.FORMS.get(here, here)}."
         )
 
 

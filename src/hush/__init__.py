@@ -1,6 +1,7 @@
 """hush: learn about a population, and prove that nobody in it was exposed."""
 
 import importlib
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -100,9 +101,9 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as problem:  # `help(hush)` goes on without an extra
             raise AttributeError(str(problem)) from problem
     if name not in _HOME:
-        # Not `from hush import called`, which would ask here for the name it is.
-        called = importlib.import_module("hush.suggestions")
-        raise called.missing("module 'hush'", name, called.PACKAGE)
+        # Not `from hush import suggestions`, which would ask here for the name it is.
+        suggestions = importlib.import_module("hush.suggestions")
+        raise suggestions.absent("hush", name, sys._getframe(1))
     module, _, symbol = _HOME[name].partition(":")
     return getattr(importlib.import_module(module), symbol)
 

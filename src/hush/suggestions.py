@@ -1,188 +1,62 @@
-"""What other libraries call things, and what to write here instead.
+"""Suggestions: a near miss on a name is answered with what to write.
 
-Near misses by the thing they were asked of. They serve error messages only: a name has
-one spelling here, and the others say which.
+What other libraries call things stands in `foreign_names`, which is loaded when a name
+is not found: a program without mistakes never reads it.
 """
 
-import difflib
 import functools
+import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar, final
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_ROWS = "Rows are not shown, because they are about people: ask .agg(n=hush.count())."
-_AGG = 'Write .agg({0}=hush.{0}("fare", bounds=(0, 80))).'
+_FROZEN = "_frozen_importlib"  # what importlib._bootstrap is called at first
 COLUMN = (
     'Columns are named in aggregates, as in .agg(fare=hush.mean("fare", bounds=(0, '
     '80))), and in conditions, as in .where("fare > 0").'
 )
 
 
-def _all(names: str, words: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), words)
+@final
+class Words(Mapping[str, str]):
+    """What to write for names of others: a table, loaded when it is looked at.
+
+    Example:
+        >>> Words("TRAINED")["get_epsilon"]
+        'Write .curve.epsilon_at(1e-5), or .epsilon at its delta.'
+    """
+
+    def __init__(self, name: str) -> None:
+        """Take the name of a table of `foreign_names`."""
+        self._name = name
+
+    @functools.cached_property
+    def _table(self) -> Mapping[str, str]:
+        found = getattr(importlib.import_module("hush.foreign_names"), self._name)
+        return dict(found)
+
+    def __getitem__(self, name: str) -> str:
+        """Return what to write for a name."""
+        return self._table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        """Return how many names there are."""
+        return len(self._table)
 
 
-PACKAGE = {
-    **_all("avg average", "Write hush.mean."),
-    **_all("stddev stdev sd", "Write hush.std."),
-    **_all("var", "Write hush.variance."),
-    **_all("corr", "Write hush.correlation."),
-    **_all("cov covar", "Write hush.covariance."),
-    **_all("nunique n_unique distinct", "Write hush.count_distinct."),
-    **_all("percentile", "Write hush.quantile, with at= between 0 and 1."),
-    **_all("size len", "Write hush.count."),
-    **_all("hist value_counts", "Write hush.histogram."),
-    **_all("minimum", "Write hush.min."),
-    **_all("maximum", "Write hush.max."),
-    **_all("topk nlargest most_common", "Write hush.top_k."),
-    **_all("read load connect read_csv read_parquet Dataset", "Write hush.open."),
-    **_all("laplace Laplace", "Write hush.mechanisms.Laplace."),
-    **_all("gaussian Gaussian", "Write hush.mechanisms.Gaussian."),
-}
-GROUPED = {
-    **_all("release", "Ask first, as in .agg(n=hush.count()).release(epsilon=1)."),
-    **_all("aggregate summarise summarize", "Write .agg(n=hush.count())."),
-    **_all("count size", "Write .agg(n=hush.count())."),
-    **{
-        name: _AGG.format(name)
-        for name in ("sum", "mean", "std", "variance", "median", "min", "max")
-    },
-}
-DATASET = {
-    **GROUPED,
-    **_all("groupby", 'Write .group_by("region", keys=[...]).'),
-    **_all("filter select_rows loc", 'Write .where("fare > 0").'),
-    **_all("assign mutate with_columns", 'Write .select(speed="km / hours").'),
-    **_all("merge", 'Write .join(other, on="who").'),
-    **_all("query execute", "Write .sql(text, epsilon=...)."),
-    **_all("dtypes schema info", "Its columns are data.columns; values are not shown."),
-    **_all("table", "Its rows are private; the data set itself is asked and joined."),
-    **_all("describe", _AGG.format("mean")),
-    **_all(
-        "value_counts", 'Write .group_by("region", keys=[...]).agg(n=hush.count()).'
-    ),
-    **_all("head tail show collect shape to_pandas df", _ROWS),
-}
-QUERY = {
-    **_all(
-        "execute run collect compute fetch to_pandas df values",
-        "Write .release(epsilon=...), which pays and answers.",
-    ),
-    **_all("sql to_sql", "Write .sql_text()."),
-}
-ANSWER = {
-    **_all("df to_df to_frame pandas", "Write .to_pandas()."),
-    **_all("polars", "Write .to_polars()."),
-    **_all("arrow table", "Write .to_arrow()."),
-    **_all("value data result results", "Write .values."),
-    **_all("intervals ci", "Write .interval(0.95)."),
-    **_all("columns", "Write list(answer)."),
-    **_all("write_csv save export", 'Write .to_csv("answer.csv").'),
-    **_all("long melt explode", 'Write .cells("shape").'),
-}
-_SEED = "Noise is secret. To rehearse, write source=hush.noise.Seeded(7) in the call "
-MODEL = {
-    **_all("random_state seed rng", _SEED + "of fit."),
-    **_all("data_norm max_norm", "Write norm."),
-    **_all("eps", "Write epsilon."),
-    **_all(
-        "C alpha l2 l2_regularization reg_param",
-        "Write penalty: about 1/C, on top of the least that the guarantee needs.",
-    ),
-    **_all("bounds_X feature_range ranges", "Write bounds=(lower, upper)."),
-    **_all("bounds_y", "Write y_bounds=(lower, upper)."),
-    **_all("accountant budget ledger", "Write fit(X, y, ledger=ledger)."),
-    **_all("max_iter tol solver", "The solver stops by itself, by a certified bound."),
-    **_all("n_trees trees", "Write n_estimators."),
-    **_all("k n_cluster", "Write n_clusters."),
-}
-FIT = {
-    **_all("random_state seed rng", _SEED + "here."),
-    **_all("sample_weight", "Rows have one weight: the guarantee is for one row."),
-    **_all("accountant budget", "Write ledger=hush.ledger.Ledger.open(...)."),
-    **_all("epsilon", "Write it where the model is made."),
-}
-TRAIN = {
-    **_all("random_state seed rng prng_key", _SEED + "here."),
-    **_all("sample_weight", FIT["sample_weight"]),
-    **_all("epochs num_epochs", "Write steps: epochs·records/batch of them."),
-    **_all("num_steps iterations max_iter", "Write steps."),
-    **_all("batch_size lot_size", "Write batch."),
-    **_all("sample_rate sampling_rate", "Write batch, which is rate·records."),
-    **_all("lr learning_rate", "Write optimizer=optax.sgd(0.1)."),
-    **_all("noise_multiplier sigma noise", "Write std, which is in clips too."),
-    **_all("max_grad_norm l2_norm_clip clip_norm", "Write clip."),
-    **_all("target_epsilon eps", "Write epsilon."),
-    **_all("target_delta", "Write delta."),
-    **_all("accountant budget", FIT["accountant"]),
-}
-TRAINED = {
-    **_all("get_epsilon", "Write .curve.epsilon_at(1e-5), or .epsilon at its delta."),
-    **_all("model module weights parameters", "Write .params, or .average."),
-}
-_NOISY = "Write mu=1/{0}, for noise of {0} times the sensitivity."
-GDP = {name: _NOISY.format(name) for name in ("sigma", "noise_multiplier", "std")}
-_READ_EPSILON = "Write .epsilon_at(1e-6): it depends on delta."
-CURVE = {
-    **_all("epsilon eps get_epsilon to_epsilon", _READ_EPSILON),
-    **_all("delta get_delta", "Write .delta_at(1.0): it depends on epsilon."),
-    **_all("compose", "Write hush.privacy.compose(curve, other)."),
-    **_all("repeat", "Write hush.privacy.repeat(curve, times=10)."),
-    **_all("poisson subsample", "Write hush.privacy.poisson(curve, rate=0.01)."),
-    **{
-        name: f"Write hush.privacy.{name}(curve, ...)."
-        for name in ("fixed_size", "shuffle", "group")
-    },
-    **_all("beta trade_off tradeoff f", "Write .tradeoff_at(0.05)."),
-}
-_SHOWN = {"open_table": "hush.open"}
-_ROWS_AND_LABELS = "Rows and labels are one argument: write (X, y)."
-MECHANISM = {
-    **_all("eps epsilon delta", "Write {0}.for_epsilon(epsilon=1, sensitivity=1)."),
-    **_all("sensitivity", "Say it where it matters: {0}(...).curve(sensitivity=1)."),
-    **_all("random_state seed rng", _SEED + "of run."),
-}
-# What others call an argument, by what it is called here.
-_ARGUMENTS = {
-    "epsilon": "eps target_epsilon epsilon_total privacy_budget",
-    "delta": "target_delta",
-    "std": "sigma stddev sd scale noise_multiplier standard_deviation",
-    "scale": "b",
-    "level": "confidence conf confidence_level conf_level",
-    "bounds": "lower upper low high lo hi clip range clamp clipping_bounds limits",
-    "unit": "user user_id id id_column person people privacy_unit unit_column "
-    "privacy_id privacy_key",
-    "rows": "max_rows max_rows_per_id max_contributions contributions",
-    "groups": "max_partitions_contributed max_groups max_groups_per_id",
-    "neighbors": "neighbours relation adjacency neighboring_relation",
-    "keys": "key groups categories domain partitions public_partitions keyset",
-    "values": "categories domain keys",
-    "at": "q p percentile quantile",
-    "edges": "bins breaks",
-    "size": "k domain_size categories",
-    "queries": "max_queries k steps",
-    "source": "seed rng random_state",
-    "budget": "epsilon eps accountant",
-    "rate": "sample_rate sampling_rate sampling_probability q p",
-    "times": "steps num_steps k n count",
-    "batch": "batch_size lot_size",
-    "records": "n size dataset_size sample_size",
-    "people": "n size users",
-}
-_PAID = ("epsilon", "eps", "delta")
-_PAID_LATER = (
-    "It is said where it is paid, as in data.agg(m=...).release(epsilon=1) of a table "
-    "from hush.open."
-)
-_FORMS = {
-    "bounds": "bounds=(lower, upper)",
-    "at": "at, between 0 and 1",
-    "budget": "budget=hush.Budget(epsilon=1)",
-    "source": "source=hush.noise.Seeded(7), to rehearse",
-}
+PACKAGE, GROUPED, DATASET = Words("PACKAGE"), Words("GROUPED"), Words("DATASET")
+QUERY, ANSWER = Words("QUERY"), Words("ANSWER")
+MODEL, FIT, TRAIN, TRAINED = map(Words, ("MODEL", "FIT", "TRAIN", "TRAINED"))
+GDP, CURVE, MECHANISM = Words("GDP"), Words("CURVE"), Words("MECHANISM")
 
 
 def unknown(
@@ -190,8 +64,12 @@ def unknown(
     name: str,
     known: Iterable[str],
     words: Mapping[str, str] | None = None,
+    *,
+    tables: bool = False,
 ) -> TypeError:
     """Return the error for an argument that is not there, with what to write instead.
+
+    Calls about `tables` also answer what is said when a table is opened.
 
     Example:
         >>> print(unknown("Pure", "eps", ["epsilon"]))
@@ -199,18 +77,28 @@ def unknown(
         >>> print(unknown("Budget", "epsilom", ["epsilon", "delta"]))
         Budget has no argument 'epsilom'. Write epsilon.
     """
+    from hush import foreign_names as theirs
+
     known = [each for each in known if each != "self"]
-    same = [each for each in known if name in _ARGUMENTS.get(each, "").split()]
-    near = same or difflib.get_close_matches(name, known, n=1)
+    same = [each for each in known if name in theirs.ARGUMENTS.get(each, "").split()]
+    near = same or _near(name, known)
     if words and name in words:
         way = words[name].format(owner)
-    elif not same and name in _PAID:
-        way = _PAID_LATER
+    elif not same and name in theirs.PAID:
+        way = theirs.PAID_LATER
+    elif not same and tables and name in theirs.OPENED:
+        way = theirs.SAID_AT_OPENING
     elif near:
-        way = f"Write {_FORMS.get(near[0], near[0])}."
+        way = f"Write {theirs.FORMS.get(near[0], near[0])}."
     else:
         way = f"It has {', '.join(known) or 'none'}."
     return TypeError(f"{owner} has no argument {name!r}. {way}")
+
+
+def _near(name: str, known: list[str]) -> list[str]:
+    import difflib
+
+    return difflib.get_close_matches(name, known, n=1)
 
 
 def unbound(
@@ -224,16 +112,19 @@ def unbound(
 
     Arguments may hold data: only their names and their number are said.
     """
+    from hush import foreign_names as theirs
+
     known = inspect.signature(function).parameters
     name = function.__qualname__.removesuffix(".__init__")
-    name = _SHOWN.get(name, name)
+    name = theirs.SHOWN.get(name, name)
+    tables = function.__module__.startswith("hush.tables")
     for each in options:
         if each not in known:
-            return unknown(name, each, known, words)
+            return unknown(name, each, known, words, tables=tables)
     places = [p for p in known.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) > len(places):
         if "data" in known:
-            return TypeError(f"{problem}. {_ROWS_AND_LABELS}")
+            return TypeError(f"{problem}. {theirs.ROWS_AND_LABELS}")
         by_name = [p.name for p in known.values() if p.kind is p.KEYWORD_ONLY]
         if by_name:
             return TypeError(f"{problem}. Others have names: {', '.join(by_name)}.")
@@ -252,7 +143,7 @@ def expected(
         TypeError: train has no argument 'lr'. Write optimizer=optax.sgd(0.1).
     """
     for name in given:
-        if name in words and name not in known:
+        if name not in known and name in words:
             raise TypeError(f"{owner} has no argument {name!r}. {words[name]}")
 
 
@@ -292,6 +183,54 @@ def missing(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:
     """
     way = f". {words[name]}" if name in words else ""
     return AttributeError(f"{owner} has no attribute {name!r}{way}")
+
+
+def of_module(module: str) -> Callable[[str], Any]:
+    """Return a module's `__getattr__`: it answers names that other libraries use.
+
+    `from hush.mechanisms import X` loses the text of an AttributeError, so a name that
+    is known elsewhere is answered there by an ImportError.
+
+    Example:
+        >>> of_module("hush.privacy")("DominatingPair")
+        Traceback (most recent call last):
+        ...
+        AttributeError: module 'hush.privacy' has no attribute 'DominatingPair'. Write
+        hush.privacy.Pair.
+    """
+
+    def answer(name: str) -> Any:
+        raise absent(module, name, sys._getframe(1))
+
+    return answer
+
+
+def absent(module: str, name: str, asking: FrameType) -> AttributeError | ImportError:
+    """Return the error for a name that a module does not have, asked for in a frame."""
+    plain = f"module {module!r} has no attribute {name!r}"
+    if not name.startswith("_") and not _is_search(asking):
+        from hush import foreign_names as theirs
+
+        way = theirs.elsewhere(module, name)
+        if way and _is_import(asking):
+            text = f"cannot import name {name!r} from {module!r}. {way}"
+            return ImportError(text, name=module)
+        if way:
+            return AttributeError(f"{plain}. {way}")
+    return AttributeError(plain, name=name, obj=sys.modules.get(module))
+
+
+def _is_search(asking: FrameType) -> bool:
+    """Whether Python asks by itself, before it looks for a file of that name."""
+    return asking.f_globals.get("__name__") in ("importlib._bootstrap", _FROZEN)
+
+
+def _is_import(asking: FrameType) -> bool:
+    """Whether a frame stands at the `import` of `from module import name`."""
+    import dis
+
+    operation = asking.f_code.co_code[asking.f_lasti]
+    return dis.opname[operation] == "IMPORT_FROM"
 
 
 class Helpful:

@@ -98,7 +98,7 @@ def test_every_public_name_is_in_the_reference(site, pages, reference):
 def test_every_package_of_hush_has_a_page(root, reference):
     # Not imported by users.
     inside = {"__main__", "tracebacks", "suggestions", "checks", "cli", "display"}
-    inside |= {"fork_safety", "serialization", "legacy_formats"}
+    inside |= {"fork_safety", "serialization", "legacy_formats", "foreign_names"}
     found = {
         path.parent.name if path.name == "__init__.py" else path.stem
         for pattern in ("*.py", "*/__init__.py")

@@ -73,7 +73,7 @@ SINGLE = {
         privacy/accountants/exact privacy/accountants/fft
         privacy/accountants/rare_events privacy/accountants/tightest""",
     "loaded where it is used, so that other programs need not": """
-        learn/sgd/logistic
+        foreign_names learn/sgd/logistic
         tables/engines/duckdb_join tables/groups/packed_votes""",
     "one table of rules each, checked by itself": """
         tables/expressions/functions tables/expressions/operators""",

@@ -14,6 +14,7 @@ RANKS = {
         "estimate",
         "display",
         "suggestions",
+        "foreign_names",
         "tracebacks",
         "fork_safety",
         "serialization",

@@ -1,5 +1,8 @@
 """Audit and attacks: show that a guarantee holds, and what happens without one."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.audit.assertions import assert_private, holm
 from hush.audit.attacks.adaptive_composition import Adversary, Experiment, Move
 from hush.audit.attacks.differencing import Isolated, difference
@@ -43,3 +46,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

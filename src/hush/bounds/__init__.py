@@ -1,5 +1,8 @@
 """Bounds: concentration, utility of private choices, minimax rates."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.bounds.concentration import (
     Subgaussian,
     bernstein,
@@ -56,3 +59,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -1,5 +1,8 @@
 """Holdout: data that may be asked again and again, and still speak for everybody."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.holdout import analysts, generalization
 from hush.holdout.holdout import Holdout
 from hush.holdout.holdout_plan import Plan
@@ -26,3 +29,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

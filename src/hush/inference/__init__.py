@@ -1,5 +1,8 @@
 """Inference: honest intervals, tests and plans from released values alone."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.inference.chi_square import fit_test, independence_test
 from hush.inference.consistency import consistent, marginals, nonnegative, tree
 from hush.inference.mean import clipping_bias, mean_from_totals, mean_interval
@@ -78,3 +81,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -1,7 +1,9 @@
 """Learning: private models with the scikit-learn interface, and DP-SGD."""
 
+import sys
 from typing import Any
 
+from hush import suggestions
 from hush.learn import requirements  # first: it says what to install
 from hush.learn.estimators.k_means import KMeans, Lloyd
 from hush.learn.estimators.linear_classifiers import HuberSVM, LogisticRegression
@@ -63,7 +65,7 @@ def __getattr__(name: str) -> Any:
 
         requirements.package("jax", "sgd")
         return importlib.import_module("hush.learn.sgd")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise suggestions.absent(__name__, name, sys._getframe(1))
 
 
 def __dir__() -> list[str]:

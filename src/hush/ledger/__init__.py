@@ -1,5 +1,8 @@
 """Budgets that cannot be overspent, lost or forged."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.ledger.account import Left, Remaining
 from hush.ledger.administrator import Admin
 from hush.ledger.budget import Budget
@@ -24,3 +27,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -1,5 +1,8 @@
 """The local model: people randomize their answers themselves and trust nobody."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.local.aggregation import Collector, Tally
 from hush.local.frequency.best import best
 from hush.local.frequency.generalized_randomized_response import RandomizedResponse
@@ -47,3 +50,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

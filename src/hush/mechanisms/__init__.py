@@ -1,5 +1,8 @@
 """Mechanisms: public values that know their privacy, their error and their answer."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.mechanisms.canonical import Canonical
 from hush.mechanisms.error import Error
 from hush.mechanisms.gaussian import DiscreteGaussian, Gaussian
@@ -76,3 +79,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -5,6 +5,9 @@ law is exact: 64 random bits are compared with certified cut points, and a tie i
 decided by arbitrary precision.
 """
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.noise.ball import Body, Norm, ball, radial
 from hush.noise.bernoulli import bernoulli, bernoulli_exp
 from hush.noise.categorical import (
@@ -50,3 +53,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

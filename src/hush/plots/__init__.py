@@ -4,6 +4,9 @@ matplotlib is loaded when something is drawn. Colours are told apart by everybod
 lines by their dashes in print.
 """
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.plots.audit_plot import audit
 from hush.plots.budget_plot import budget
 from hush.plots.curve_plots import profile, tradeoff
@@ -25,3 +28,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -1,5 +1,8 @@
 """Curves and their algebra: how private something is, in every notion at once."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.privacy.curve import Curve, Direction, Side
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.gdp import GDP
@@ -108,3 +111,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -1,5 +1,8 @@
 """Synthetic tables: a tree of noisy marginals, and rows that follow it."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.synth.domain import Bins, Categories, Domain
 from hush.synth.marginals import Marginal
 from hush.synth.model import Synthetic, TreeModel
@@ -20,3 +23,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -1,5 +1,8 @@
 """Private answers from tables, where the data is."""
 
+from typing import TYPE_CHECKING
+
+from hush import suggestions
 from hush.tables.aggregates.aggregate import Aggregate, count, mean, sum
 from hush.tables.aggregates.count_distinct import count_distinct
 from hush.tables.aggregates.histogram_aggregates import histogram, mode, top_k
@@ -57,3 +60,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
+    __getattr__ = suggestions.of_module(__name__)

@@ -89,9 +89,8 @@ class Dataset(suggestions.Helpful):
 
     @property
     def _near(self) -> Mapping[str, str]:
-        return {
-            name: suggestions.COLUMN for name in self._table.columns
-        } | suggestions.DATASET
+        columns = dict.fromkeys(self._table.columns, suggestions.COLUMN)
+        return {**columns, **suggestions.DATASET}
 
     if not TYPE_CHECKING:  # as in `Helpful`
 

@@ -24,7 +24,7 @@ def _title(page: Path) -> str:
 
 
 def _filled(item: Any) -> Any:
-    """Replace the two entries of the menu that are lists of what there is."""
+    """Replace the entries of the menu that are lists of what there is."""
     if isinstance(item, list):
         return [_filled(each) for each in item]
     if isinstance(item, dict):
@@ -33,11 +33,12 @@ def _filled(item: Any) -> Any:
         return item  # filled in when the rest of the menu is known
     if item == "REFERENCE":
         return [{name: reference.path(p)} for p, name in reference.PACKAGES.items()]
-    if item == "PROOFS":
-        found = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+    if item in ("PROOFS", "DECISIONS"):
+        folder = str(item).lower()
+        found = sorted((ROOT / "docs" / folder).glob("*.md"))
         rest = [each for each in found if each.stem != "index"]
-        listed = [{_title(each): f"proofs/{each.name}"} for each in rest]
-        return ["proofs/index.md", *listed]
+        listed = [{_title(each): f"{folder}/{each.name}"} for each in rest]
+        return [f"{folder}/index.md", *listed]
     return item
 
 

@@ -20,7 +20,7 @@ The keys name results in five teaching texts: **N** are lecture notes in 14 chap
 text slips, the corrected form is implemented; the corrections are
 [at the end](#corrections), and before them results of which
 [the texts do not speak](#beyond-the-texts). Tests are in `tests/`; the file of each
-concept is in `ARCHITECTURE.md`.
+concept is in [modules](modules.md).
 
 {count} This page is written by `make pages`; a test compares it.
 """

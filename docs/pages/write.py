@@ -5,12 +5,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import concepts
+import decisions
+import modules
 import theory
 
 PAGES = {
     theory.DOCS / "theory.md": theory.page,
-    concepts.ROOT / "ARCHITECTURE.md": concepts.page,
+    theory.DOCS / "modules.md": modules.page,
+    decisions.FOLDER / "index.md": decisions.page,
 }
 
 if __name__ == "__main__":

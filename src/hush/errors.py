@@ -14,7 +14,8 @@
 
 Through a ledger or a table the first six come before the data is read, and cost
 nothing; `DrawFailed` comes after, and says nothing. `except HushError` catches all.
-Every error has a stable `code`, such as `budget-exceeded`: docs/errors.md explains it.
+Every error has a stable `code`, such as `budget-exceeded`: docs/errors.md explains it,
+and docs/decisions/0028 why.
 """
 
 import traceback

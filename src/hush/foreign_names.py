@@ -1,7 +1,7 @@
 """Names of other libraries, and what to write here instead.
 
 They serve error messages only: a name has one spelling here, and the others say which.
-This module is loaded when a name is not found, and not before.
+This module is loaded when a name is not found, and not before. See docs/decisions/0029.
 """
 
 import ast

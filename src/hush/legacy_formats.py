@@ -2,7 +2,8 @@
 
 Until version 0.1 a stored text named a class by its module, mechanisms and curves by
 their names. The tables below are frozen: they say what those names mean, whatever the
-modules and classes are called today. Nothing is written in these forms any more.
+modules and classes are called today. Nothing is written in these forms any more. See
+docs/decisions/0023.
 """
 
 import math

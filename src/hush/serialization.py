@@ -3,7 +3,8 @@
 What is stored is public for ever, and the code that wrote it is not. So a stored text
 names no module: every class that is stored has a *tag*, as `geometric/1`, which stays
 when the class moves to another file or is renamed. Another number is another form of
-the same thing. Texts of before tags are read by `hush.legacy_formats`.
+the same thing. Texts of before tags are read by `hush.legacy_formats`. See
+docs/decisions/0022.
 
 Reading makes nothing but tagged classes out of numbers, texts and arrays. The text does
 not say what is imported: a tag is looked up in a closed table. How long, how deep and

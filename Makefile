@@ -8,7 +8,7 @@ PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 # One more than two cores: tests also wait, for disks and servers.
 JOBS   ?= 3
 
-.PHONY: demo test test-slow check docs pages bench setup clean
+.PHONY: demo test test-slow check docs pages changelog bench setup clean
 
 demo: $(VENV)/.core
 	$(BIN)/hush demo
@@ -31,6 +31,9 @@ docs: $(VENV)/.test
 
 pages: $(VENV)/.test
 	$(BIN)/python docs/pages/write.py
+
+changelog:
+	$(PYTHON) changes/assemble.py "$(VERSION)"
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py

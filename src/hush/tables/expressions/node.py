@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables.expressions import dates, sql_suggestions
+from hush.tables.expressions import dates
 from hush.tables.expressions.parse_coverage import read
 from hush.tables.expressions.types import Kind, Typed, closed
 
@@ -59,6 +59,8 @@ def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
     """Return the Ibis form of one allowed node."""
     known = _RULES.get(type(node))
     if known is None:
+        from hush.tables.expressions import sql_suggestions
+
         raise Unsupported(
             f"{node.sql(dialect='duckdb')!r} is not allowed in an expression."
             f"{sql_suggestions.inside(node, _FUNCTIONS) or f' Allowed are {_ALLOWED}.'}"

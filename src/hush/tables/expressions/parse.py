@@ -9,7 +9,6 @@ import sqlglot
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables.expressions import sql_suggestions
 from hush.tables.expressions.parse_coverage import (
     kept_whole,
     mixed,
@@ -106,6 +105,8 @@ def spelt(node: Any) -> str:
             node.sql(dialect="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
         )
     except sqlglot.errors.UnsupportedError:
+        from hush.tables.expressions import sql_suggestions
+
         inner = next(
             (each for each in node.walk() if sql_suggestions.inside(each, "")), node
         )

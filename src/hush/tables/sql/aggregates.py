@@ -6,7 +6,7 @@ from typing import Any
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables.expressions import sql_suggestions, value_range
+from hush.tables.expressions import value_range
 from hush.tables.expressions.node import constant
 from hush.tables.expressions.parse import only, place, spelt, words
 
@@ -103,6 +103,8 @@ def aggregated(
                 code="keys-missing",
             )
         return _made("mode", node, words(node.this), values=list(values[text]))
+    from hush.tables.expressions import sql_suggestions
+
     mixed = any(is_aggregate(each) for each in node.walk())
     way = sql_suggestions.output(node, NAMES, mixed=mixed)
     raise Unsupported(

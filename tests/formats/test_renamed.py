@@ -35,6 +35,7 @@ def read(tree, commit, name):
     return json.loads(done.stdout)[name]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", [*ledgers.LEDGERS, *reading.TEXTS])
 @pytest.mark.parametrize("commit", COMMITS)
 def test_a_renamed_tree_reads_it(commit, name, tree):

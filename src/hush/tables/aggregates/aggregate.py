@@ -428,7 +428,9 @@ class Noise:
     def of(cls, part: Additive, mechanism: Mechanism) -> "Noise":
         """Return the noise of a released number."""
         step = float(part.unit_value)
-        drawn = mechanism.error.law
+        ((drawn, lattice), *others) = mechanism.error.cases
+        if others or lattice != 1:
+            raise Unsupported(f"{type(mechanism).__name__} noise has no quotients.")
         if isinstance(drawn, law.DiscreteLaplace):
             return cls(gaussian=False, width=float(drawn.scale) * step, step=step)
         if isinstance(drawn, law.DiscreteGaussian):

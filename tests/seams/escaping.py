@@ -30,7 +30,7 @@ _RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-z_]*_[0-9a-z]{26}\b|spill-[0-9a-z_]{8}
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?([+-]\d\d:?\d\d|Z)?")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 # Numbered as they come: sessions of PostgreSQL, pictures of scikit-learn.
-_COUNTED = re.compile(r"\b(pg_temp_|sk-container-id-)\d+")
+_COUNTED = re.compile(r"\b(pg_temp_|sk-container-id-|sk-estimator-id-)\d+")
 
 
 class Tape:

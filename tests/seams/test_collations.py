@@ -1,6 +1,7 @@
 """Texts are compared byte by byte, whatever brings a collation to them."""
 
 import ibis
+import numpy as np
 import pytest
 
 import hush
@@ -131,3 +132,15 @@ def test_spark_views_and_statements_are_refused(spark_engine):
         opened(connection.table("seams"))
     with pytest.raises(InvalidArgument, match="collation"):
         opened(connection.sql("SELECT u, 'Ab' COLLATE UNICODE_CI AS s FROM seam"))
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_public_table_in_memory_is_joined_on_spark(spark_engine):
+    # Looking at how its texts are compared, Spark must know the table of the join.
+    table = spark_engine.table({"u": [1, 2, 3], "s": ["a", "b", "a"]})
+    zones = {"s": ["a", "b"], "zone": ["north", "south"]}
+    joined = opened(table).join(zones, on="s")
+    query = joined.group_by("zone", keys=["north", "south"]).agg(n=hush.count())
+    answer = query.release(epsilon=9)
+    # Within 3 of the truth but for a chance below e^-20.
+    assert np.abs(answer["n"] - [2, 1]).max() < 3

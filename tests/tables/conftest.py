@@ -1,5 +1,7 @@
 """Engines that answer the same questions."""
 
+from typing import ClassVar
+
 import ibis
 import pyarrow
 import pytest
@@ -59,8 +61,10 @@ def postgres_engine():
 
 class Spark:
     name = "spark"
+    living: ClassVar[list] = []  # one, once it was started
 
     def __init__(self, session):
+        self.living.append(self)
         self.session = session
         self.connection = ibis.pyspark.connect(session)
         self.made = 0

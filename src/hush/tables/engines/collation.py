@@ -92,6 +92,7 @@ def _postgres(backend: Any, table: ir.Table) -> bool:
 
 
 def _spark(backend: Any, table: ir.Table) -> bool:
+    backend._run_pre_execute_hooks(table)  # shows Spark the public tables in memory
     known = backend._session.sql(backend.compile(table)).schema  # analysed, not run
     return " collate " in known.simpleString()
 

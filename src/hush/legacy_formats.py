@@ -1,8 +1,8 @@
 """Texts of before tags: ledgers and releases that hold old names are read for ever.
 
-Until version 0.1 a stored text named a class by its module, mechanisms and curves by
-their names. The tables below are frozen: they say what those names mean, whatever the
-modules and classes are called today. Nothing is written in these forms any more. See
+A stored text used to name a class by its module, and mechanisms and curves by their
+names. The tables below are frozen: they say what those names mean, whatever the modules
+and classes are called today. Nothing is written in these forms any more. See
 docs/decisions/0023.
 """
 

@@ -327,7 +327,6 @@ def test_targets_of_texts_are_refused_before_the_charge(name):
 
 def test_numbers_for_classes_of_texts_are_to_become_texts():
     model = LogisticRegression(**BOX, classes=("0", "1"))
-    polars = pytest.importorskip("polars")
     for y in (Y, polars.Series(Y.tolist())):
         with pytest.raises(InvalidArgument, match=r"y\.astype\(str\)"):
             clone(model).fit(X, y)

@@ -152,9 +152,10 @@ def test_large_things_that_a_function_closes_over_are_not_written_down(ledger):
         return len(secret)
 
     looks.sensitivity = 1
-    ledger.release(Die(0.1), looks, [40], "k", notes=ABOUT)
+    first = ledger.release(Die(0.1), looks, [40], "k", notes=ABOUT)
     secret.append(1)  # data may grow: it is no parameter of the function
-    ledger.release(Die(0.1), looks, [40], "k", notes=ABOUT)
+    assert ledger.release(Die(0.1), looks, [40], "k", notes=ABOUT) == first
+    assert "998, 999" not in str([each.content for each in ledger.history()])
 
 
 # -- failures ------------------------------------------------------------------------

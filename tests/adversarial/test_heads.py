@@ -10,7 +10,6 @@ from hush import learn, mechanisms
 from hush.errors import InvalidArgument
 from hush.learn import GaussianNB
 from hush.privacy import Pure
-from hush.tables.bounding.relations import Fetched
 
 KEYS = ["a", "b", "c", "d"]
 BUDGET = hush.Budget(epsilon=100, delta=1e-3)
@@ -26,8 +25,10 @@ def exact(people, neighbors, rows, groups):
         table, unit="who", rows=rows, groups=groups, neighbors=neighbors, budget=BUDGET
     )
     query = data.group_by("key", keys=KEYS).agg(n=hush.count_distinct("who"))
-    found = Fetched(query.view, query._terms, query.readings)
-    return query.parts[0].exact(found, query.groups.keys), query.parts[0]
+    found = query.compiled.result()
+    return query.compiled.parts[0].exact(
+        found, query.groups.keys
+    ), query.compiled.parts[0]
 
 
 CAPS = [(1, None), (3, None), (9, 2)]

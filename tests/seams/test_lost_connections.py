@@ -11,7 +11,7 @@ import pytest
 import hush
 from hush.errors import DrawFailed, DrawInterrupted, InvalidArgument
 from hush.tables.engines import engine, provenance
-from hush.tables.engines.connection import operational
+from hush.tables.engines.engine import operational
 
 ROWS = {"u": list(range(60)), "k": ["ab"[i % 2] for i in range(60)]}
 

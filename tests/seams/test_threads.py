@@ -112,7 +112,7 @@ def test_a_data_set_answers_after_it_was_joined(tmp_path):
 
 
 def test_a_connection_is_held_by_one_thread_at_a_time():
-    from hush.tables.engines.connection import alone
+    from hush.tables.engines.engine import alone
 
     backend = opened(ROWS)._table.get_backend()
     inside, most = [], []

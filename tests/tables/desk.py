@@ -7,7 +7,7 @@ import ibis
 import numpy as np
 import pyarrow
 
-from hush.tables.bounding.relations import Reading
+from hush.tables.bounding.relations import Relation
 from hush.tables.engines import duckdb
 
 
@@ -88,9 +88,9 @@ class Desk:
         self.connection = ibis.duckdb.connect(threads=1)
         self.connection.con = _Watched(self.connection.con)
         self._laid = ""
-        for kind in Reading.__subclasses__():
-            built = self._building_once(kind.relation)
-            monkeypatch.setattr(kind, "relation", built)
+        for kind in Relation.__subclasses__():
+            built = self._building_once(kind.table)
+            monkeypatch.setattr(kind, "table", built)
         monkeypatch.setattr(duckdb, "written", written_once)
         monkeypatch.setattr(duckdb, "fetch", self._reading_once(duckdb.fetch))
 
@@ -102,19 +102,19 @@ class Desk:
     def _building_once(self, build):
         kept = {}
 
-        def relation(reading, view):
-            parts = (getattr(view, each.name) for each in fields(view))
+        def table(relation, bounded):
+            parts = (getattr(bounded, each.name) for each in fields(bounded))
             public = (p.op() if isinstance(p, ibis.Table) else p for p in parts)
-            asked = reading, *public
+            asked = relation, *public
             if asked in kept:
                 return kept[asked]
             before = self.connection.con.asked
-            built = build(reading, view)
+            built = build(relation, bounded)
             if self.connection.con.asked == before:
                 kept[asked] = built
             return built
 
-        return relation
+        return table
 
     def _reading_once(self, read):
         kept = {}

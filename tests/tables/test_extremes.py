@@ -7,7 +7,6 @@ import pyarrow
 import pytest
 
 import hush
-from hush.tables.bounding.relations import Fetched
 
 pytestmark = pytest.mark.usefixtures("one_text")
 LIMITS = {
@@ -25,8 +24,8 @@ def vectors(table, bounds, text="x"):
         v=hush.variance(text, bounds=bounds),
         q=hush.median(text, bounds=bounds),
     )
-    found = Fetched(query.view, query._terms, query.readings)
-    return [(p, p.exact(found, query.groups.keys)) for p in query.parts]
+    found = query.compiled.result()
+    return [(p, p.exact(found, query.groups.keys)) for p in query.compiled.parts]
 
 
 def columns(values, kind):

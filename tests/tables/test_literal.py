@@ -5,7 +5,6 @@ import pyarrow
 import pytest
 
 import hush
-from hush.tables.bounding.relations import Fetched
 
 pytestmark = pytest.mark.usefixtures("one_text")
 KEYS = ["a", "b", "c"]
@@ -35,8 +34,8 @@ def query(table, **more):
 
 
 def exact(asked):
-    found = Fetched(asked.view, asked._terms, asked.readings)
-    return {p.name: p.exact(found, asked.groups.keys) for p in asked.parts}
+    found = asked.compiled.result()
+    return {p.name: p.exact(found, asked.groups.keys) for p in asked.compiled.parts}
 
 
 def columns(rows):
@@ -94,7 +93,7 @@ def test_one_person_moves_no_more_than_declared(neighbors):
         )
         asked = query(table, neighbors=neighbors)
         found.append((size, exact(asked)))
-    limits = {part.name: part.sensitivity(1) for part in asked.parts[:3]}
+    limits = {part.name: part.sensitivity(1) for part in asked.compiled.parts[:3]}
     for size, one in found:
         for other_size, two in found:
             if neighbors == "add-remove" and size and other_size:

@@ -17,10 +17,9 @@ from hush.errors import Unsupported
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT
 from hush.tables.engines import engine
-from hush.tables.engines.key_lookup import is_key
 from hush.tables.expressions import expression
 from hush.tables.expressions.types import named_apart
-from hush.tables.groups.public_keys import fitting, matched
+from hush.tables.groups.public_keys import fitting, is_key, matched
 from hush.units import Unit
 
 if TYPE_CHECKING:

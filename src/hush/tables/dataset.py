@@ -23,9 +23,9 @@ from hush.tables.engines.provenance import Origin, standing, unchanged_while_dra
 from hush.tables.expressions import expression
 from hush.tables.expressions.parse import words
 from hush.tables.expressions.types import Kind, named_apart, one_zero
-from hush.tables.groups.groups import Groups, PublicGroups, public
+from hush.tables.groups.groups import Groups
 from hush.tables.groups.private_keys import FoundGroups
-from hush.tables.groups.public_keys import fitting, matched
+from hush.tables.groups.public_keys import PublicGroups, fitting, matched, public
 from hush.tables.queries.answer import Answer, Presented
 from hush.tables.queries.private_bounds import Seeking
 from hush.tables.queries.table_query import Query

@@ -14,9 +14,8 @@ import ibis.expr.types as ir
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables.engines import duckdb, private_tables
 from hush.tables.engines.columns import Columns
-from hush.tables.engines.connection import alone
 from hush.tables.engines.duckdb_join import together
-from hush.tables.engines.engine import fetch, guarded
+from hush.tables.engines.engine import alone, fetch, guarded
 from hush.tables.engines.sources import source
 from hush.tables.expressions import expression
 

@@ -10,8 +10,7 @@ import hush
 from hush.mechanisms import DiscreteGaussian, Geometric, Laplace
 from hush.noise import Seeded, discrete_gaussian, discrete_laplace
 from hush.tables.aggregates.aggregate import Noise, quotient, reach
-from hush.tables.aggregates.statistic import rows_of
-from hush.tables.bounding.sensitivity import Limit
+from hush.tables.bounding.sensitivity import Limit, rows_of
 from hush.units import Neighbors
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]

@@ -7,7 +7,6 @@ import pyarrow
 import pytest
 
 import hush
-from hush.tables.bounding.relations import Fetched
 
 pytestmark = pytest.mark.usefixtures("one_text")
 
@@ -22,8 +21,8 @@ def exact(table, neighbors="add-remove", rows=3, text="x", grouped=True):
     )
     asked = data.group_by("g", keys=["a", "b"]) if grouped else data
     query = asked.agg(n=hush.count_distinct(text))
-    (part,) = query.parts
-    found = Fetched(query.view, (), query.readings)
+    (part,) = query.compiled.parts
+    found = query.compiled.result()
     return part, part.exact(found, query.groups.keys)
 
 
@@ -137,8 +136,8 @@ def test_people_move_by_as_many_groups_as_one_is_counted_in(caps, neighbors):
             table = pyarrow.table(arrow([*rows, (1, "a", 1.0), (1, "b", 1.0)]))
             laid = connection.create_table("t", table, overwrite=True)
             query = people_of(laid, neighbors=neighbors, **caps)
-            (part,) = query.parts
-            fetched = Fetched(query.view, (), query.readings)
+            (part,) = query.compiled.parts
+            fetched = query.compiled.result()
             found.append(part.exact(fetched, query.groups.keys))
     pairs = [
         a - b
@@ -160,7 +159,7 @@ def test_the_number_of_people_moves_by_one_whatever_rows_are():
     data = hush.open(table, unit="u", rows=40, budget=hush.Budget(epsilon=1))
     for asked in ("COUNT(DISTINCT u)", 'COUNT(DISTINCT "u")'):
         query = data.prepare(f"SELECT {asked} AS n FROM data").query
-        assert query.parts == (part,)
+        assert query.compiled.parts == (part,)
     (other,) = data.agg(n=hush.count_distinct("g")).parts
     assert other.sensitivity(1) == 40
 
@@ -170,8 +169,8 @@ def test_the_number_of_people_moves_by_one_whatever_rows_are():
 def test_people_are_counted_as_sets_are(engine, keys, rows):
     many = [*ROWS, (1, "a", 9.0), (3, "a", 9.0), (None, "a", 1.0)]
     query = people_of(engine.table(arrow(many)), rows=rows, keys=keys)
-    (part,) = query.parts
-    found = part.exact(Fetched(query.view, (), query.readings), query.groups.keys)
+    (part,) = query.compiled.parts
+    found = part.exact(query.compiled.result(), query.groups.keys)
     named = [{each} for each in keys] if keys else [{"a", "b"}]
     truth = [len({u for u, g, _ in many if u is not None and g in k}) for k in named]
     if rows == 1 and len(named) > 1:  # people 1 and 3 are in one of their two

@@ -8,7 +8,6 @@ import pytest
 
 import hush
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables.bounding.relations import Fetched
 
 VALUES = [-5.0, 0.0, 9.99, 10.0, 35.0, 80.0, 80.1, 1e300, -1e300, math.nan, None]
 
@@ -26,10 +25,10 @@ def table(last=None):
 def exact(given, **aggregates):
     data = hush.open(given, budget=hush.Budget(epsilon=1))
     query = data.group_by("g", keys=["a", "b"]).agg(**aggregates)
-    found = Fetched(query.view, query._terms)
+    found = query.compiled.result(())
     return {
         part.name: part.read(part.exact(found, query.groups.keys))
-        for part in query.parts
+        for part in query.compiled.parts
     }
 
 
@@ -69,8 +68,8 @@ def test_one_person_moves_a_histogram_by_no_more_than_declared(neighbors):
             made, unit="who", rows=2, neighbors=neighbors, budget=hush.Budget(epsilon=1)
         )
         query = data.agg(h=hush.histogram("x", edges=[0, 10, 20, 80]))
-        (part,) = query.parts
-        found.append(part.exact(Fetched(query.view, ()), ((),)))
+        (part,) = query.compiled.parts
+        found.append(part.exact(query.compiled.result(()), ((),)))
     far = max(int(np.abs(a - b).sum()) for a in found for b in found)
     limit = part.sensitivity(1)
     # Two tables that differ in one person's rows are replace-one neighbors.

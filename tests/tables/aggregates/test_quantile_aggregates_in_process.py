@@ -12,7 +12,6 @@ import hush
 from hush.tables.aggregates.quantile_aggregates import Axis, Census, Cut
 from hush.tables.bounding import in_process
 from hush.tables.bounding.contribution_bounds import UNIT, share, shares
-from hush.tables.bounding.relations import Fetched
 from hush.tables.engines.columns import Columns
 from hush.tables.engines.engine import fetch
 from tables.desk import parts
@@ -54,9 +53,9 @@ def asked(table, keys="numbers", rows=3, unit="who"):
 
 def read(query, *, own=True):
     """Weights by group and cell, from the census or from the engine's relation."""
-    (part,) = query.parts
-    readings = query.readings if own else (part.cut,)
-    found = part.exact(Fetched(query.view, (), readings), query.groups.keys)
+    (part,) = query.compiled.parts
+    readings = query.compiled.relations if own else (part.cut,)
+    found = part.exact(query.compiled.result(readings), query.groups.keys)
     dense = np.zeros((len(found.groups), found.size), np.int64)
     for row, group in zip(dense, found.groups, strict=True):
         row[group.places] = group.weights
@@ -82,7 +81,7 @@ def test_it_has_the_cells_of_the_relation(monkeypatch, keys, how):
     HOW[how](monkeypatch)
     table = people(1)
     query = asked(table, keys)
-    assert [type(each) for each in query.readings] == [Census]
+    assert [type(each) for each in query.compiled.relations] == [Census]
     expected = read(query, own=False)
     assert expected.sum() > 0
     assert np.array_equal(read(query), expected)
@@ -121,7 +120,7 @@ def test_exhaustive_neighbors_of_tiny_tables(rows):
     data = hush.open(table, unit="who", rows=rows, budget=hush.Budget(epsilon=1))
     grouped = data.group_by("h", keys=range(2 * len(cases)))
     query = grouped.agg(q=hush.median("x", bounds=(-3, 5)))
-    assert [type(each) for each in query.readings] == [Census]
+    assert [type(each) for each in query.compiled.relations] == [Census]
     found = read(query).reshape(len(cases), -1)
     moved = found - found[0]
     assert np.all(moved >= 0)
@@ -181,10 +180,12 @@ def test_people_in_one_slot_have_places_of_their_own():
 
 def test_public_types_and_numbers_decide():
     table = people(4)
-    assert [type(each) for each in asked(table, unit="g").readings] == [Cut]
-    assert [type(each) for each in asked(table, rows=1, unit=None).readings] == [Cut]
+    assert [type(each) for each in asked(table, unit="g").compiled.relations] == [Cut]
+    assert [
+        type(each) for each in asked(table, rows=1, unit=None).compiled.relations
+    ] == [Cut]
     polars = ibis.polars.connect().create_table("t", table)
-    assert [type(each) for each in asked(polars).readings] == [Cut]
+    assert [type(each) for each in asked(polars).compiled.relations] == [Cut]
     view, cut = asked(table).view, Cut("x", Axis.of((0, 1), 1 << 16))
     assert Census.serves(cut, view)
     sampled = hush.open(

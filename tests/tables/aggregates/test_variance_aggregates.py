@@ -7,7 +7,6 @@ import pyarrow
 import pytest
 
 import hush
-from hush.tables.bounding.relations import Fetched
 
 pytestmark = pytest.mark.usefixtures("one_text")
 N = 3000
@@ -51,18 +50,22 @@ def test_the_noiseless_answer_is_the_textbook_one(engine, rows):
     # With ε = 10^6 the noise is far below the tolerance.
     arrow = {name: pyarrow.array(column) for name, column in rows.items()}
     query = asked(engine.table(arrow))
-    found = Fetched(query.view, query._terms)
-    exact = {part: part.exact(found, query.groups.keys) for part in query.parts}
+    found = query.compiled.result(())
+    exact = {
+        part: part.exact(found, query.groups.keys) for part in query.compiled.parts
+    }
     from hush.tables.aggregates.aggregate import Released
 
     released = Released(
         {part: part.read(each) for part, each in exact.items()},
-        dict.fromkeys(query.parts, 0.0),
+        dict.fromkeys(query.compiled.parts, 0.0),
         0.95,
     )
     for i, g in enumerate((0, 1)):
         for name, expected in truth(rows, g).items():
-            value = query.aggregates[name].answer(query.limit, released).value[i]
+            value = (
+                query.aggregates[name].answer(query.compiled.limit, released).value[i]
+            )
             assert value == pytest.approx(expected, rel=2e-5), name
 
 
@@ -110,8 +113,8 @@ def test_outliers_move_the_moments_by_no_more_than_declared(neighbors):
             connection.create_table(f"t{i}", pyarrow.table(columns)),
             neighbors=neighbors,
         )
-        found = Fetched(query.view, query._terms)
-        return [(p, p.exact(found, query.groups.keys)) for p in query.parts]
+        found = query.compiled.result(())
+        return [(p, p.exact(found, query.groups.keys)) for p in query.compiled.parts]
 
     tables = [vectors(i, last) for i, last in enumerate(values)]
     for one in tables:

@@ -14,7 +14,6 @@ import hush
 from hush.errors import InvalidArgument
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT, Grid
-from hush.tables.bounding.relations import Fetched
 from hush.tables.opening import open_table
 
 pytestmark = pytest.mark.usefixtures("one_text")
@@ -49,8 +48,8 @@ def query(table, neighbors="add-remove", grouped=True, bounds=(-3, 5), rows=2):
 
 def vectors(asked):
     """The exact integers that noise would be added to."""
-    found = Fetched(asked.view, asked._terms)
-    return [part.exact(found, asked.groups.keys) for part in asked.parts]
+    found = asked.compiled.result(())
+    return [part.exact(found, asked.groups.keys) for part in asked.compiled.parts]
 
 
 def moved(before, after):
@@ -70,8 +69,8 @@ def test_one_strange_record_moves_no_more_than_declared(engine, value, grouped):
     with_, without = (
         query(engine.table(arrow(each)), grouped=grouped) for each in (one, others)
     )
-    declared = [s.sensitivity(1) for s in with_.parts]
-    assert declared == [s.sensitivity(1) for s in without.parts]
+    declared = [s.sensitivity(1) for s in with_.compiled.parts]
+    assert declared == [s.sensitivity(1) for s in without.compiled.parts]
     for moves, limit in zip(
         moved(vectors(with_), vectors(without)), declared, strict=True
     ):
@@ -111,7 +110,7 @@ def test_exhaustive_neighbors_of_tiny_tables(neighbors, grouped, bounds):
         )
         asked = query(table, neighbors=neighbors, grouped=grouped, bounds=bounds)
         found.append(vectors(asked))
-        limits = [s.sensitivity(1) for s in asked.parts]
+        limits = [s.sensitivity(1) for s in asked.compiled.parts]
     pairs = (
         itertools.combinations(range(len(found)), 2)
         if neighbors == "replace-one"
@@ -184,7 +183,7 @@ def test_every_engine_adds_up_the_same_integers(engine):
         total[group] += weight * steps
     found = vectors(asked)
     assert found[0].tolist() == [n["a"], n["b"]]
-    coarse = asked.parts[1].coarse
+    coarse = asked.compiled.parts[1].coarse
     assert found[1].tolist() == [total["a"] // coarse, total["b"] // coarse]
 
 

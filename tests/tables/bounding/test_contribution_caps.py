@@ -15,8 +15,7 @@ from hush.errors import InvalidArgument
 from hush.tables.bounding import contribution_caps
 from hush.tables.bounding import contribution_caps as module
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.contribution_caps import Caps, Field, capped
-from hush.tables.bounding.keyed_hash import nth_of_sorted
+from hush.tables.bounding.contribution_caps import Caps, Field, capped, nth_of_sorted
 from hush.tables.engines.engine import fetch
 
 pytestmark = pytest.mark.usefixtures("one_text")

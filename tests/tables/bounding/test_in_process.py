@@ -14,7 +14,7 @@ from hush.tables.bounding import in_process
 from hush.tables.bounding.contribution_bounds import UNIT
 from hush.tables.bounding.contribution_caps import Caps
 from hush.tables.bounding.in_process import Rows, Sample
-from hush.tables.bounding.relations import Fetched, Sums
+from hush.tables.bounding.relations import Sums
 from tables.desk import base, parts
 
 CAPS = [(5, 3), (1, 1), (3, 5), (8, 2), (30, 30)]
@@ -45,8 +45,8 @@ def asked(table, rows=5, groups=3, unit="who", **more):
 
 def read(query, *, own=True):
     """Sums by key, from the sample or from the engine's relation."""
-    sums = Sums(query._terms)
-    found = Fetched(query.view, query._terms, query.readings if own else (sums,))[sums]
+    sums = Sums(query.compiled.terms)
+    found = query.compiled.result(query.compiled.relations if own else (sums,))[sums]
     return {
         key: {name: int(row[name] or 0) for name in row if name not in ("_g", "h")}
         for key, row in found.items()
@@ -76,7 +76,7 @@ def test_it_has_the_sums_of_the_relation(monkeypatch, caps, how):
     HOW[how](monkeypatch)
     table = people(1)
     query = asked(table, *caps)
-    assert [type(each) for each in query.readings] == [Sample]
+    assert [type(each) for each in query.compiled.relations] == [Sample]
     expected = read(query, own=False)
     assert len(expected) == 5
     assert read(query) == expected
@@ -145,7 +145,7 @@ def test_counts_alone_and_keys_of_one_group():
         people(4), unit="who", rows=2, groups=1, budget=hush.Budget(epsilon=1)
     )
     whole = data.agg(n=hush.count(), s=hush.sum("x", bounds=(-1, 1)))
-    assert [type(each) for each in whole.readings] == [Sample]
+    assert [type(each) for each in whole.compiled.relations] == [Sample]
     assert read(whole) == read(whole, own=False)
 
 
@@ -173,7 +173,7 @@ def test_replays_on_neighbors(neighbors, desk):
         query = data.group_by("h", keys=range(3)).agg(
             n=hush.count(), m=hush.mean("x", (0, 30)), q=hush.median("x", (0, 30))
         )
-        assert Sample in map(type, query.readings)
+        assert Sample in map(type, query.compiled.relations)
         return query.release(epsilon=20)
 
     pairs = 0
@@ -202,13 +202,15 @@ def test_a_sample_that_others_disturb_is_found(monkeypatch, desk):
 def test_public_types_and_numbers_decide():
     table = people(5)
     wide = {f"s{name}": hush.sum(name, bounds=(0, 10)) for name in ("x", "h")}
-    assert [type(each) for each in asked(table, **wide).readings] == [Sums]
-    assert [type(each) for each in asked(table, 9, 3).readings] == [Sums]
-    assert [type(each) for each in asked(table, groups=None).readings] == [Sums]
+    assert [type(each) for each in asked(table, **wide).compiled.relations] == [Sums]
+    assert [type(each) for each in asked(table, 9, 3).compiled.relations] == [Sums]
+    assert [type(each) for each in asked(table, groups=None).compiled.relations] == [
+        Sums
+    ]
     everyone = asked(table, rows=1, groups=None, unit=None)
-    assert [type(each) for each in everyone.readings] == [Sums]
+    assert [type(each) for each in everyone.compiled.relations] == [Sums]
     polars = ibis.polars.connect().create_table("t", table)
-    assert [type(each) for each in asked(polars).readings] == [Sums]
+    assert [type(each) for each in asked(polars).compiled.relations] == [Sums]
 
 
 def test_a_plan_says_where_rows_are_kept():

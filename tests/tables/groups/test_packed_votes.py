@@ -10,11 +10,12 @@ import pytest
 import hush
 from hush.tables.bounding import packing
 from hush.tables.bounding.packing import mixed
-from hush.tables.bounding.relations import Fetched, Sums
+from hush.tables.bounding.relations import Sums
 from hush.tables.engines.engine import fetch
 from hush.tables.groups import packed_votes
 from hush.tables.groups.packed_votes import Roll
 from hush.tables.groups.votes import Poll
+from hush.tables.queries.table_query import CompiledQuery
 
 pytestmark = pytest.mark.usefixtures("one_text")
 FAR = 2**63 - 1
@@ -47,16 +48,17 @@ def asked(table, by=("k", "d"), most=100, *, cut=False, **more):
         table, unit="who", rows=3, budget=hush.Budget(epsilon=9, delta=0.1)
     )
     query = data.group_by(*by, keys="private", most=most).agg(n=hush.count(), **more)
-    query.__dict__["_rounded"] = cut  # as if counts were rounded, or not
+    # As if counts were rounded, or not.
+    query.__dict__["compiled"] = CompiledQuery.of(query, cut=cut)
     return query
 
 
 def read(query, readings=None):
     """Votes and weighted rows by key."""
-    found = Fetched(query.view, query._terms, readings or query.readings)
-    ballots = query.groups.parts(query.limit)[0].exact(found, ())
+    found = query.compiled.result(readings or query.compiled.relations)
+    ballots = query.groups.parts(query.compiled.limit)[0].exact(found, ())
     votes = dict(zip(ballots.keys, np.asarray(ballots.votes).tolist(), strict=True))
-    sums = found[Sums(query._terms)]
+    sums = found[Sums(query.compiled.terms)]
     return votes, {key: int(row["_n"]) for key, row in sums.items() if row["_n"]}
 
 
@@ -66,7 +68,7 @@ CUT = pytest.mark.parametrize("cut", [True, False], ids=["cut", "whole"])
 @CUT
 def test_it_is_the_poll_where_nobody_has_too_many_keys(cut):
     query = asked(people(1), cut=cut)
-    (own,) = query.readings
+    (own,) = query.compiled.relations
     assert isinstance(own, Roll)
     votes, rows = read(query)
     assert (votes, rows) == read(query, (Poll(own.ballot, own.sums, cut),))
@@ -158,17 +160,20 @@ def test_a_person_moves_their_own_part(most, cut, far):
 def test_sums_are_read_by_their_own_relation_and_are_those_of_a_poll():
     table = people(5)
     query = asked(table, ("k",), x=hush.sum("x", bounds=(-1, 1)))
-    own, sums = query.readings
+    own, sums = query.compiled.relations
     assert isinstance(own, Roll)
     poll = (Poll(own.ballot, sums, cut=False),)
     assert read(query) == read(query, poll)
-    one, two = (Fetched(query.view, query._terms, each) for each in ((), poll))
+    one, two = (query.compiled.result(each) for each in ((), poll))
     keys = tuple(read(query)[0])
-    for part in query.parts:
+    for part in query.compiled.parts:
         assert part.exact(one, keys).tolist() == part.exact(two, keys).tolist()
     # Rounded sums leave out what is not kept, so one relation decides on both.
     assert isinstance(
-        asked(table, ("k",), 2, cut=True, x=query.aggregates["x"]).readings[0], Poll
+        asked(table, ("k",), 2, cut=True, x=query.aggregates["x"]).compiled.relations[
+            0
+        ],
+        Poll,
     )
 
 
@@ -216,7 +221,7 @@ def test_types_and_engines_decide():
 
 def test_texts_are_asked_of_the_engine():
     table = people(7).append_column("s", pyarrow.array(["a"] * 500))
-    assert {type(each) for each in asked(table, ("s",)).readings} == {Poll}
+    assert {type(each) for each in asked(table, ("s",)).compiled.relations} == {Poll}
 
 
 def test_a_plan_says_where_rows_are_counted():

@@ -9,7 +9,6 @@ import pytest
 
 import hush
 from hush.errors import InvalidArgument
-from hush.tables.bounding.relations import Fetched
 from hush.tables.engines.engine import fetch
 
 
@@ -62,13 +61,13 @@ def test_a_person_is_in_no_more_groups_than_they_may(engine):
     query = data.group_by("k", keys="private", most=5).agg(
         n=hush.count(), s=hush.sum("x", bounds=(0, 1))
     )
-    kept = fetch(query.view.table).to_pylist()
+    kept = fetch(query.compiled.rows.table).to_pylist()
     mine = {row["k"] for row in kept if row["who"] == 1}
     assert len(mine) == 5
     assert [row["k"] for row in kept if row["who"] == 2] == ["k1"]
-    assert set(query.view.table.columns) == {"who", "k", "x"}
-    ballots = query.groups.parts(query.limit)[0].exact(
-        Fetched(query.view, query._terms, query.readings), ()
+    assert set(query.compiled.rows.table.columns) == {"who", "k", "x"}
+    ballots = query.groups.parts(query.compiled.limit)[0].exact(
+        query.compiled.result(), ()
     )
     voted = {
         key for key, votes in zip(ballots.keys, ballots.votes, strict=True) if votes

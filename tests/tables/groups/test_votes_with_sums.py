@@ -7,8 +7,9 @@ import pyarrow
 import pytest
 
 import hush
-from hush.tables.bounding.relations import Fetched, Sums
+from hush.tables.bounding.relations import Sums
 from hush.tables.groups.votes import Ballot, Poll
+from hush.tables.queries.table_query import CompiledQuery
 
 pytestmark = pytest.mark.usefixtures("one_text")
 
@@ -45,23 +46,23 @@ def asked(table, by, most, *, cut):
         s=hush.sum("x", bounds=(-1e6, 7.5)),
         v=hush.variance("x", bounds=(0, 9)),
     )
-    assert query._rounded
-    query.__dict__["_rounded"] = cut  # as if nothing were rounded
+    assert query.compiled.cut
+    query.__dict__["compiled"] = CompiledQuery.of(query, cut=cut)  # rounded or not
     return query
 
 
 def read(query, readings):
     """Votes, and the exact input of every part, by key."""
-    found = Fetched(query.view, query._terms, readings)
-    ballots = query.groups.parts(query.limit)[0].exact(found, ())
+    found = query.compiled.result(readings)
+    ballots = query.groups.parts(query.compiled.limit)[0].exact(found, ())
     votes = dict(zip(ballots.keys, np.asarray(ballots.votes).tolist(), strict=True))
     keys = tuple(sorted(votes, key=repr))
-    sums = [part.exact(found, keys).tolist() for part in query.parts]
+    sums = [part.exact(found, keys).tolist() for part in query.compiled.parts]
     return votes, sums
 
 
 def separate(query):
-    (poll,) = query.readings
+    (poll,) = query.compiled.relations
     assert isinstance(poll, Poll)
     return (poll.ballot, poll.sums)
 
@@ -77,11 +78,11 @@ def test_one_relation_is_two(engine, most, cut):
     query = asked(engine.table(rows(most)), ("k", "d"), most, cut=cut)
     if engine.name not in ("duckdb", "postgres"):
         # 64-bit sums of everything a person holds could overflow there.
-        assert {type(each) for each in query.readings} == {Ballot, Sums}
+        assert {type(each) for each in query.compiled.relations} == {Ballot, Sums}
         return
     # Rounded sums leave the keys out that a person drops.
-    assert cut == (query.view.table is not query.view.whole)
-    votes, sums = read(query, query.readings)
+    assert cut == (query.compiled.rows.table is not query.compiled.rows.whole)
+    votes, sums = read(query, query.compiled.relations)
     assert (votes, sums) == read(query, separate(query))
     assert len(votes) > 5
     assert all(votes.values())
@@ -96,7 +97,7 @@ def test_a_person_moves_their_own_part_of_it(cut):
     def ballots(keep):
         mask = pyarrow.array([keep(person) for person in people])
         query = asked(table.filter(mask), ("k",), 3, cut=cut)
-        return Counter(read(query, query.readings)[0])
+        return Counter(read(query, query.compiled.relations)[0])
 
     everyone = ballots(lambda _: True)
     for person in (0, 3, 36):

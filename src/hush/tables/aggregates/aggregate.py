@@ -17,10 +17,18 @@ import numpy as np
 from hush import checks, law
 from hush.errors import InvalidArgument, Unsupported
 from hush.mechanisms.mechanism import Mechanism
-from hush.tables.aggregates.statistic import Form, Statistic, rows_of
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.bounding.relations import Term
-from hush.tables.bounding.sensitivity import Additive, Floats, Limit, Needs, Part
+from hush.tables.bounding.sensitivity import (
+    Additive,
+    Floats,
+    Form,
+    Limit,
+    Needs,
+    Part,
+    Statistic,
+    rows_of,
+)
 from hush.tables.expressions import value_range
 from hush.tracebacks import brief
 

@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 from hush import checks
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
-from hush.tables.bounding.relations import Fetched, Reading, View
+from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
 from hush.tables.bounding.sensitivity import Additive, Key, Limit, Needs
 from hush.tables.engines.columns import Columns
 from hush.tables.expressions import expression
@@ -31,7 +31,7 @@ _VALUE = "_value"  # ours: no column of a data set
 
 @final
 @dataclass(frozen=True)
-class Different(Reading):
+class Different(Relation):
     """How many different values each group has among those that people speak for.
 
     A person speaks for at most `rows` pairs of group and value: those with the smallest
@@ -40,17 +40,17 @@ class Different(Reading):
 
     text: str
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group."""
-        found = expression.typed(view.placed, self.text).value
-        table = named_apart(view.placed.mutate(**{_VALUE: found}), (_VALUE,))
+        found = expression.typed(bounded.placed, self.text).value
+        table = named_apart(bounded.placed.mutate(**{_VALUE: found}), (_VALUE,))
         table = table.filter(table[_VALUE].notnull())
-        pair = (*view.by, _VALUE)
-        if view.unit is not None:
-            table = votes.kept_pairs(table, view.unit, pair, cap=view.rows)
+        pair = (*bounded.by, _VALUE)
+        if bounded.unit is not None:
+            table = votes.kept_pairs(table, bounded.unit, pair, cap=bounded.rows)
         different = table.select(*pair).distinct()
-        if view.by:
-            return different.group_by(*view.by).agg(_n=different.count())
+        if bounded.by:
+            return different.group_by(*bounded.by).agg(_n=different.count())
         return different.agg(_n=different.count())
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Mapping[Key, int]:
@@ -62,10 +62,10 @@ class Different(Reading):
 class Whole(Additive):
     """A number of things in each group, none of which is counted in part."""
 
-    counted: Reading
+    counted: Relation
 
     @property
-    def reading(self) -> Reading:
+    def relation(self) -> Relation:
         """Its own relation."""
         return self.counted
 
@@ -84,7 +84,7 @@ class Whole(Additive):
         """One."""
         return Fraction(1)
 
-    def fine(self, found: Fetched, key: Key) -> int:
+    def fine(self, found: QueryResult, key: Key) -> int:
         """Return the number of one group."""
         number: int = found[self.counted].get(key, 0)
         return number
@@ -159,22 +159,22 @@ def count_distinct(expression: str) -> CountDistinct:
 
 @final
 @dataclass(frozen=True)
-class Present(Reading):
+class Present(Relation):
     """How many people are in each group, each counted in at most `most` of them."""
 
     most: int
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group that somebody is in."""
-        unit = str(view.unit)
-        if view.keys is None or len(view.keys) > self.most:
-            found = votes.holders(view.placed, unit, view.by, cap=self.most)
+        unit = str(bounded.unit)
+        if bounded.keys is None or len(bounded.keys) > self.most:
+            found = votes.holders(bounded.placed, unit, bounded.by, cap=self.most)
             return found.rename(_n="_people")
-        known = view.placed.filter(view.placed[unit].notnull())
-        held = {name: known[name] for name in view.by}
+        known = bounded.placed.filter(bounded.placed[unit].notnull())
+        held = {name: known[name] for name in bounded.by}
         people = known.select(_unit=known[unit], **held).distinct()
-        if view.by:
-            return people.group_by(*view.by).agg(_n=people.count())
+        if bounded.by:
+            return people.group_by(*bounded.by).agg(_n=people.count())
         return people.agg(_n=people.count())
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Mapping[Key, int]:

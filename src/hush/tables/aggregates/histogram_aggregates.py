@@ -17,7 +17,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantiles.grouped_top_k import CellTop
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.relations import Fetched, Reading, View
+from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
 from hush.tables.bounding.sensitivity import (
     Additive,
     Amount,
@@ -39,7 +39,7 @@ _MOST_EDGES = 200  # unequal edges are compared one by one
 
 @final
 @dataclass(frozen=True)
-class Tally(Reading):
+class Tally(Relation):
     """Weights per group and cell: a bin between public edges, or a public value.
 
     Bins hold their lower edge, the last one both. Rows outside all cells, and rows
@@ -55,9 +55,9 @@ class Tally(Reading):
         """How many cells there are."""
         return len(self.cells) - self.bins
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group and cell that has rows."""
-        return view.tallied(self._code, self.size)
+        return bounded.tallied(self._code, self.size)
 
     def _code(self, table: ir.Table) -> Any:
         """Return 0 where a row is in no cell, and 1 above its cell elsewhere."""
@@ -147,7 +147,7 @@ class Counts(Additive):
         return f"rows by {self.tally.text}"
 
     @property
-    def reading(self) -> Reading:
+    def relation(self) -> Relation:
         """Its own relation."""
         return self.tally
 
@@ -171,7 +171,7 @@ class Counts(Additive):
         """A unit of weight."""
         return Fraction(1, UNIT)
 
-    def fine(self, found: Fetched, key: Key) -> list[int]:
+    def fine(self, found: QueryResult, key: Key) -> list[int]:
         """Return the weight of every cell of a group."""
         group = found[self.tally].get(key, {})
         return [group.get(i, 0) for i in range(self.tally.size)]
@@ -236,7 +236,7 @@ class Heaviest(Part):
         return f"top {self.count} of {self.tally.text}"
 
     @property
-    def reading(self) -> Reading:
+    def relation(self) -> Relation:
         """Its own relation."""
         return self.tally
 
@@ -250,7 +250,7 @@ class Heaviest(Part):
             epsilon_of(amount), self.sensitivity(1), count=self.count
         )
 
-    def exact(self, found: Fetched, keys: tuple[Key, ...]) -> Any:
+    def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> Any:
         """Return the weight of every value, a row per group."""
         groups = (found[self.tally].get(key, {}) for key in keys)
         size = self.tally.size

@@ -32,7 +32,7 @@ from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT
 from hush.tables.bounding.in_process import Rows, blocks, fits, handed
 from hush.tables.bounding.packing import PERSON
-from hush.tables.bounding.relations import Fetched, Reading, View
+from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
 from hush.tables.bounding.sensitivity import Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.engines.columns import Columns
 from hush.tables.expressions import expression
@@ -226,22 +226,22 @@ _LEVEL = 0.95
 
 @final
 @dataclass(frozen=True)
-class Cut(Reading):
+class Cut(Relation):
     """The weights of an expression cut into cells, per group."""
 
     text: str
     axis: Axis
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group and cell that has rows."""
-        if view.sampled:
-            return view.tallied(self.code, self.axis.size)
-        value = expression.unclamped(view.weighted, self.text)
-        return cells(view.weighted, view.by, value, self.axis)
+        if bounded.sampled:
+            return bounded.tallied(self.code, self.axis.size)
+        value = expression.unclamped(bounded.weighted, self.text)
+        return cells(bounded.weighted, bounded.by, value, self.axis)
 
-    def chosen(self, view: View) -> Reading:
+    def chosen(self, bounded: BoundedRows) -> Relation:
         """Return a census where the engine runs in this process."""
-        return Census(self) if Census.serves(self, view) else self
+        return Census(self) if Census.serves(self, bounded) else self
 
     def code(self, table: ir.Table) -> Any:
         """Return 0 where a row has no value, and 1 above its cell elsewhere."""
@@ -262,7 +262,7 @@ class _Ranked(Part):
     cut: Cut
 
     @property
-    def reading(self) -> Reading:
+    def relation(self) -> Relation:
         """Its own relation."""
         return self.cut
 
@@ -277,7 +277,7 @@ class _Ranked(Part):
         apart = Limit(self.limit.rows, self.limit.neighbors, 2, 2)
         return UNIT * apart.reach(0, 1, norm=1)
 
-    def exact(self, found: Fetched, keys: tuple[Key, ...]) -> Any:
+    def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> Any:
         """Return the histograms of the groups."""
         rows, by = found[self.cut]
         return read(rows, by, keys, self.cut.axis)
@@ -562,7 +562,7 @@ _CODES = 1 << 23  # groups times cells: one number is held for each
 
 @final
 @dataclass(frozen=True)
-class Census(Reading):
+class Census(Relation):
     """The weights of a cut's cells, per public group.
 
     Guarantee: that of `cells.cells`. One person moves all weights together by at most
@@ -576,7 +576,7 @@ class Census(Reading):
     cut: "Cut"
 
     @property
-    def answers(self) -> tuple[Reading, ...]:
+    def answers(self) -> tuple[Relation, ...]:
         """The cut."""
         return (self.cut,)
 
@@ -586,26 +586,30 @@ class Census(Reading):
         return self.cut.axis.size + 1
 
     @classmethod
-    def serves(cls, cut: "Cut", view: View) -> bool:
+    def serves(cls, cut: "Cut", bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
-        if view.keys is None or view.sampled or not fits(view.table, view.unit):
+        if (
+            bounded.keys is None
+            or bounded.sampled
+            or not fits(bounded.table, bounded.unit)
+        ):
             return False
-        few = len(view.keys) * cls(cut)._codes <= _CODES
-        return few and view.near
+        few = len(bounded.keys) * cls(cut)._codes <= _CODES
+        return few and bounded.near
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per row that is somebody's: the person, and a code."""
-        known = view.table.filter(view.table[str(view.unit)].notnull())
-        group = view.place(known) * ibis.literal(self._codes, "int64")
-        person = known[str(view.unit)].cast("int64")
+        known = bounded.table.filter(bounded.table[str(bounded.unit)].notnull())
+        group = bounded.place(known) * ibis.literal(self._codes, "int64")
+        person = known[str(bounded.unit)].cast("int64")
         return known.select(person.name(PERSON), _code=group + self.cut.code(known))
 
-    def fetch(self, relation: ir.Table, view: View) -> Columns:
+    def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
         """Return the cells that have rows: the place of their group, and weights."""
-        groups = len(view.keys or ())
+        groups = len(bounded.keys or ())
         total = np.zeros(groups * self._codes, np.int64)
         for rows in handed(relation, {"_code": "INTEGER"}):
-            _count(rows, view.rows, total)
+            _count(rows, bounded.rows, total)
         total[:: self._codes] = 0  # rows without a value are in no cell
         held = np.flatnonzero(total != 0)
         place, code = np.divmod(held, self._codes)

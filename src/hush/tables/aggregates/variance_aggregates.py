@@ -17,10 +17,9 @@ from hush.tables.aggregates.aggregate import (
     limits,
     ratio,
 )
-from hush.tables.aggregates.statistic import Form, Statistic
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.bounding.relations import Term
-from hush.tables.bounding.sensitivity import Floats, Limit, Needs
+from hush.tables.bounding.sensitivity import Floats, Form, Limit, Needs, Statistic
 from hush.tracebacks import brief
 
 Three = tuple[Floats, Floats, Floats]  # value, low, high

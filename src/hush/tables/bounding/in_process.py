@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from hush.tables.bounding import contribution_caps
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.contribution_caps import WORD, Caps
-from hush.tables.bounding.keyed_hash import embedded
+from hush.tables.bounding.contribution_caps import WORD, Caps, embedded
 from hush.tables.bounding.packing import PERSON, Ints
-from hush.tables.bounding.relations import Reading, Sums, View
+from hush.tables.bounding.relations import BoundedRows, Relation, Sums
 from hush.tables.engines import engine
 from hush.tables.engines.columns import Columns, objects
 
@@ -273,7 +272,7 @@ def _meet(met: NDArray[Any], now: NDArray[Any], fresh: NDArray[np.bool_]) -> Non
 
 @final
 @dataclass(frozen=True)
-class Sample(Reading):
+class Sample(Relation):
     """Sums of the rows that people keep under literal caps, per public group.
 
     Guarantee: that of `caps.capped`: one person adds at most caps.rows rows of weight
@@ -287,34 +286,34 @@ class Sample(Reading):
     sums: Sums
 
     @property
-    def answers(self) -> tuple[Reading, ...]:
+    def answers(self) -> tuple[Relation, ...]:
         """The sums."""
         return (self.sums,)
 
     @classmethod
-    def serves(cls, sums: Sums, view: View) -> bool:
+    def serves(cls, sums: Sums, bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
-        if not view.sampled or not fits(view.table, view.unit):
+        if not bounded.sampled or not fits(bounded.table, bounded.unit):
             return False
-        places = not view.caps.binding or view.rows <= contribution_caps.PLACES
+        places = not bounded.caps.binding or bounded.rows <= contribution_caps.PLACES
         return places and contribution_caps.narrow(
-            sum(view.widths(sums.codes).values())
+            sum(bounded.widths(sums.codes).values())
         )
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per row that is somebody's: the person, and a word."""
-        fields = view.fields(self.sums.codes)
-        words = contribution_caps.packed(view.table, str(view.unit), fields)
+        fields = bounded.fields(self.sums.codes)
+        words = contribution_caps.packed(bounded.table, str(bounded.unit), fields)
         return words.mutate(_unit=words["_unit"].cast("int64"))
 
-    def fetch(self, relation: ir.Table, view: View) -> Columns:
+    def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
         """Return a row for each group that has rows, as `bounding.sums` does."""
-        widths = view.widths(self.sums.codes)
-        number = len(view.keys or ((),))
+        widths = bounded.widths(self.sums.codes)
+        number = len(bounded.keys or ((),))
         # Terms are below 2^25, so that no sum comes near the end of 64 bits.
         total = np.zeros((1 + 2 * len(self.sums.terms), number), np.int64)
         for rows in handed(relation, {"_word": "BIGINT"}):
-            words = kept(rows, view.caps, contribution_caps.within(widths, "_g"))
+            words = kept(rows, bounded.caps, contribution_caps.within(widths, "_g"))
             group = _part(words, contribution_caps.within(widths, "_g"))
             total[0] += np.bincount(group, minlength=number)
             for i in range(len(self.sums.terms)):

@@ -1,6 +1,6 @@
 """Push-down: the relations that an engine computes, fetched once, only when drawn.
 
-A reading is a relation of bounded partial sums. It is built from public parameters
+A relation is a relation of bounded partial sums. It is built from public parameters
 before anything runs, and its rows never leave the process except through a mechanism.
 """
 
@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Protocol, final
 
 import ibis
 import ibis.expr.types as ir
@@ -18,13 +18,13 @@ import numpy as np
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import Grid, Moment
 from hush.tables.bounding.contribution_caps import Caps, Field, capped
-from hush.tables.engines import engine, key_lookup
+from hush.tables.engines import engine
 from hush.tables.engines.columns import Columns, objects
-from hush.tables.engines.key_lookup import PLACE
 from hush.tables.expressions import expression
 from hush.tables.expressions.types import only
 
 Key = tuple[Any, ...]
+PLACE = "_place"  # the column with the place of a row's key among public keys
 
 
 @final
@@ -37,19 +37,43 @@ class Code:
     bits: int
 
 
+class Grouping(Protocol):
+    """The groups of a query, as relations need them; `hush.tables.groups` has them."""
+
+    by: tuple[str, ...]
+
+    @property
+    def keys(self) -> tuple[Key, ...] | None:
+        """The public keys, None where keys are found in the data."""
+
+    def place(self, table: ir.Table) -> Any:
+        """Return the place of a row's key among the public keys."""
+
+    def is_near(self, table: ir.Table) -> bool:
+        """Whether that place is cheap to find."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class View:
-    """The rows a query is about: its table, its groups and its bounded weights."""
+class BoundedRows:
+    """The rows a query is about: their table, their groups and bounded weights."""
 
     table: ir.Table  # the rows that may be in a group
     whole: ir.Table  # all rows, of which keys are found
     unit: str | None
     rows: int
-    names: tuple[str, ...]  # the grouping columns
-    keys: tuple[Key, ...] | None = None
-    matched: tuple[Key, ...] | None = None  # the keys as values of their columns
+    grouping: Grouping
     groups: int | None = None  # a literal cap on the groups of a person
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The grouping columns."""
+        return self.grouping.by
+
+    @property
+    def keys(self) -> tuple[Key, ...] | None:
+        """The public keys, None where keys are found in the data."""
+        return self.grouping.keys
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -109,18 +133,12 @@ class View:
 
     def place(self, table: ir.Table) -> Any:
         """Return the place of a row's key among the public keys."""
-        return key_lookup.place(table, self.names, self._matched)
-
-    @property
-    def _matched(self) -> tuple[Key, ...]:
-        return self.matched or self.keys or ((),)
+        return self.grouping.place(table)
 
     @property
     def near(self) -> bool:
         """Whether that place is cheap to find: counted, or among few keys."""
-        keys = self._matched
-        few = len(keys) <= key_lookup.FEW
-        return few or key_lookup.counted(self.table, self.names, keys)
+        return self.grouping.is_near(self.table)
 
     def tallied(self, code: Callable[[ir.Table], Any], size: int) -> ir.Table:
         """Return rows (group…, `_cell`, `_n`): the weight of each cell with rows.
@@ -145,32 +163,32 @@ class View:
 
 
 @dataclass(frozen=True)
-class Reading(ABC):
+class Relation(ABC):
     """One relation that an engine computes, and how its rows are read."""
 
     note: ClassVar[str] = ""  # what is done to its rows in this process, if much
 
     @abstractmethod
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """Return the engine's expression."""
 
     @abstractmethod
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return the fetched columns in the form that parts read."""
 
-    def fetch(self, relation: ir.Table, view: View) -> Columns:
+    def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
         """Run the engine's expression, and return its columns."""
-        del view
+        del bounded
         return engine.fetch(relation)
 
-    def chosen(self, view: View) -> "Reading":
-        """Return the reading that answers this one: itself, or a faster one."""
-        del view
+    def chosen(self, bounded: BoundedRows) -> "Relation":
+        """Return the relation that answers this one: itself, or a faster one."""
+        del bounded
         return self
 
     @property
-    def answers(self) -> "tuple[Reading, ...]":
-        """The readings whose rows this relation has: itself, unless it joins others."""
+    def answers(self) -> "tuple[Relation, ...]":
+        """The relations whose rows this one has: itself, unless it joins others."""
         return (self,)
 
 
@@ -230,17 +248,17 @@ class Term:
 
 @final
 @dataclass(frozen=True)
-class Sums(Reading):
+class Sums(Relation):
     """Weighted sums per group: of the rows, and of each term."""
 
     terms: tuple[Term, ...]
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group with exact integer sums."""
-        if view.sampled:
-            return self._of_sample(view)
-        table, moments = self.moments(view.weighted)
-        return contribution_bounds.sums(table, view.by, moments)
+        if bounded.sampled:
+            return self._of_sample(bounded)
+        table, moments = self.moments(bounded.weighted)
+        return contribution_bounds.sums(table, bounded.by, moments)
 
     def moments(self, table: ir.Table) -> tuple[ir.Table, tuple[Moment, ...]]:
         """Return the table with a column for each term, and what they add up to."""
@@ -252,21 +270,21 @@ class Sums(Reading):
             for i, term in enumerate(self.terms)
         )
 
-    def chosen(self, view: View) -> Reading:
+    def chosen(self, bounded: BoundedRows) -> Relation:
         """Return a sample where the engine runs in this process."""
         from hush.tables.bounding.in_process import (
             Sample,  # which reads sums, and so this module
         )
 
-        return Sample(self) if Sample.serves(self, view) else self
+        return Sample(self) if Sample.serves(self, bounded) else self
 
     @property
     def codes(self) -> tuple[Code, ...]:
         """What a sampled row keeps of the terms."""
         return tuple(Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
 
-    def _of_sample(self, view: View) -> ir.Table:
-        table, by = view.coded(self.codes)
+    def _of_sample(self, bounded: BoundedRows) -> ir.Table:
+        table, by = bounded.coded(self.codes)
         moments = tuple(
             Moment(f"_m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
             for i in range(len(self.terms))
@@ -281,40 +299,40 @@ class Sums(Reading):
 
 
 @final
-class Fetched:
-    """The engine's answers to readings: fetched on demand, once, and never shown."""
+class QueryResult:
+    """The engine's answers to relations: fetched on demand, once, and never shown."""
 
     def __init__(
         self,
-        view: View,
+        bounded: BoundedRows,
         terms: tuple[Term, ...],
-        readings: tuple[Reading, ...] = (),
+        relations: tuple[Relation, ...] = (),
         unchanged: Callable[[], None] = lambda: None,
     ) -> None:
         self._unchanged = unchanged  # refuses files that were replaced meanwhile
-        self._view, self._sums = view, Sums(terms)
+        self._bounded, self._sums = bounded, Sums(terms)
         self._lock = threading.RLock()
-        self._known: dict[Reading, Any] = {}
+        self._known: dict[Relation, Any] = {}
         # Built now, so that what cannot be asked is refused before anything is paid.
-        self._built = {each: each.relation(view) for each in readings}
-        self._within = {part: each for each in readings for part in each.answers}
+        self._built = {each: each.table(bounded) for each in relations}
+        self._within = {part: each for each in relations for part in each.answers}
 
     def __repr__(self) -> str:
         return "data"
 
-    def __getitem__(self, reading: Reading) -> Any:
-        """Return what a reading found."""
+    def __getitem__(self, relation: Relation) -> Any:
+        """Return what a relation found."""
         with self._lock:
-            if reading not in self._known:
-                asked = self._within.get(reading, reading)
-                relation = self._built.get(asked)
-                if relation is None:
-                    relation = asked.relation(self._view)
-                rows = self._view.named(asked.fetch(relation, self._view))
+            if relation not in self._known:
+                asked = self._within.get(relation, relation)
+                table = self._built.get(asked)
+                if table is None:
+                    table = asked.table(self._bounded)
+                rows = self._bounded.named(asked.fetch(table, self._bounded))
                 self._unchanged()
                 for each in asked.answers:
-                    self._known[each] = each.collect(rows, self._view.names)
-            return self._known[reading]
+                    self._known[each] = each.collect(rows, self._bounded.names)
+            return self._known[relation]
 
     def sums(self, key: Key) -> Mapping[str, Any] | None:
         """Return the sums of one group, None where nobody is in it."""

@@ -16,8 +16,7 @@ from ibis.expr import operations as ops
 
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb
-from hush.tables.engines.connection import alone
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import alone, guarded
 
 _TEMPORARY = "hush_collation"  # a table without rows, there for two statements
 _DUCKDB = """

@@ -11,8 +11,7 @@ import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb, private_tables
-from hush.tables.engines.connection import alone
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import alone, guarded
 from hush.tables.engines.files import lock
 
 _VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal"

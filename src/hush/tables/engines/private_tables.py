@@ -18,8 +18,7 @@ import sqlglot
 from sqlglot import expressions as sql
 
 from hush.errors import InvalidArgument
-from hush.tables.engines.connection import alone
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import alone, guarded
 from hush.tables.engines.provenance import Origin
 
 _guard = threading.Lock()

@@ -18,8 +18,7 @@ from hush.errors import DrawInterrupted, InvalidArgument
 from hush.ledger import Ledger
 from hush.ledger.secret import marked
 from hush.tables.engines import collation, files
-from hush.tables.engines.connection import alone
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import alone, guarded
 
 
 class Gone(InvalidArgument):

@@ -30,8 +30,7 @@ from hush.tables.engines import (
     memory,
     private_tables,
 )
-from hush.tables.engines.connection import alone
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import alone, guarded
 from hush.tables.engines.extras import package
 from hush.tables.engines.provenance import Origin
 from hush.tables.expressions.types import listing

@@ -1,4 +1,4 @@
-"""Reading SQL: parse, say where, and refuse what no rule has looked at."""
+"""Relation SQL: parse, say where, and refuse what no rule has looked at."""
 
 import difflib
 import re

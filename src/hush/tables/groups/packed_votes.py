@@ -17,7 +17,7 @@ import ibis
 import ibis.expr.types as ir
 import numpy as np
 
-from hush.tables.bounding.keyed_hash import embedded, hashed
+from hush.tables.bounding.contribution_caps import embedded, hashed
 from hush.tables.bounding.packing import (
     PERSON,
     Column,
@@ -30,7 +30,7 @@ from hush.tables.bounding.packing import (
     Rule,
     ranked,
 )
-from hush.tables.bounding.relations import Reading, Sums, View
+from hush.tables.bounding.relations import BoundedRows, Relation, Sums
 from hush.tables.engines import engine
 from hush.tables.engines.columns import Columns
 from hush.tables.groups import votes
@@ -50,7 +50,7 @@ def fits(table: ir.Table, unit: str | None, by: tuple[str, ...]) -> bool:
 
 @final
 @dataclass(frozen=True)
-class Roll(Reading):
+class Roll(Relation):
     """A ballot, and the rows of each key, from sorted words.
 
     Guarantee: that of `Words.tallied`. Parts that are read apart hold different people.
@@ -64,21 +64,21 @@ class Roll(Reading):
     cut: bool
 
     @property
-    def answers(self) -> tuple[Reading, ...]:
+    def answers(self) -> tuple[Relation, ...]:
         """Both."""
         return (self.ballot, self.sums) if self.sums else (self.ballot,)
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per row that is somebody's: the person and the key."""
         ballot = self.ballot
-        by = votes.checked(view.whole, ballot.unit, ballot.by, ballot.cap)
-        known = view.whole.filter(view.whole[str(ballot.unit)].notnull())
+        by = votes.checked(bounded.whole, ballot.unit, ballot.by, ballot.cap)
+        known = bounded.whole.filter(bounded.whole[str(ballot.unit)].notnull())
         keys = {name: known[name] for name in by}
         return known.select(known[str(ballot.unit)].cast("int64").name(PERSON), **keys)
 
-    def fetch(self, relation: ir.Table, view: View) -> Columns:
+    def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
         """Return one row per key that somebody holds, as `Poll` does."""
-        keys, vote, weighed = self._tally(relation, view.rows)
+        keys, vote, weighed = self._tally(relation, bounded.rows)
         named = zip(self.ballot.by, (each.listed for each in keys), strict=True)
         return Columns({**dict(named), self.ballot.column: vote, "_n": weighed})
 
@@ -90,7 +90,7 @@ class Roll(Reading):
         return _joined(found, len(self.ballot.by))
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
-        """Return both answers; `Fetched` asks each of them itself."""
+        """Return both answers; `QueryResult` asks each of them itself."""
         return tuple(each.collect(rows, by) for each in self.answers)
 
 

@@ -15,7 +15,7 @@ from hush.noise import SECURE, Source
 from hush.privacy import Curve
 from hush.serialization import tagged
 from hush.tables.bounding import contribution_bounds
-from hush.tables.bounding.relations import Fetched, Reading, Sums
+from hush.tables.bounding.relations import QueryResult, Relation, Sums
 from hush.tables.bounding.sensitivity import Amount, Key, Limit, Part
 from hush.tables.groups import packed_votes, votes
 from hush.tables.groups.groups import Groups
@@ -74,7 +74,7 @@ class _Named(Part):
         return f"keys of {', '.join(self.ballot.by)}"
 
     @property
-    def reading(self) -> Reading:
+    def relation(self) -> Relation:
         """The ballot."""
         return self.ballot
 
@@ -86,7 +86,7 @@ class _Named(Part):
         """Refuse: keys are found with an (ε, δ) of their own."""
         raise TypeError(f"keys have no share of {amount!r}")
 
-    def exact(self, found: Fetched, keys: tuple[Key, ...]) -> Ballots:
+    def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> Ballots:
         """Return keys and votes."""
         ballots: Ballots = found[self.ballot]
         return ballots
@@ -140,9 +140,9 @@ class FoundGroups(Groups):
     def _ballot(self) -> Ballot:
         return Ballot(self.unit, self.by, self.cap)
 
-    def readings(
+    def relations(
         self, table: ir.Table, sums: Sums | None, *, cut: bool
-    ) -> tuple[Reading, ...]:
+    ) -> tuple[Relation, ...]:
         """Return the ballot, and the sums: read once where the engine can."""
         if packed_votes.fits(table, self.unit, self.by):
             if sums is None or not sums.terms:
@@ -157,7 +157,7 @@ class FoundGroups(Groups):
         """Return the keys, which are released first."""
         return (_Named(self._ballot),)
 
-    def finding(
+    def selection(
         self, epsilon: Fraction, delta: float, limit: Limit, parts: int
     ) -> tuple[tuple[Mechanism, ...], Fraction, float]:
         """Return the selection, and what is left for the aggregates.
@@ -188,6 +188,14 @@ class FoundGroups(Groups):
         if unit is None:
             return table
         return votes.kept_rows(table, unit, self.by, cap=self.cap)
+
+    def place(self, table: ir.Table) -> Any:
+        """Refuse: rows are grouped by the columns of their keys."""
+        raise TypeError("keys that are found in the data have no places")
+
+    def is_near(self, table: ir.Table) -> bool:
+        """Whether rows need no search for their key."""
+        return True
 
     def words(self, *, cut: bool) -> str:
         """Say what the groups are, and whether rows of others are `cut`."""

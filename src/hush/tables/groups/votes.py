@@ -21,8 +21,8 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT, Moment
-from hush.tables.bounding.keyed_hash import keyed, nth_smallest
-from hush.tables.bounding.relations import Key, Reading, Sums, View
+from hush.tables.bounding.contribution_caps import keyed, nth_smallest
+from hush.tables.bounding.relations import BoundedRows, Key, Relation, Sums
 from hush.tables.engines.columns import Columns
 
 _OURS = ("_unit", "_keys", "_heavy", "_hash", "_list", "_cut", "_person", "_w")
@@ -174,18 +174,18 @@ class Ballots:
 
 @final
 @dataclass(frozen=True)
-class Ballot(Reading):
+class Ballot(Relation):
     """Votes for the keys that people hold: weighted, or one per person."""
 
     unit: str | None
     by: tuple[str, ...]
     cap: int
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per key that somebody holds."""
         if self.cap == 1:
-            return holders(view.whole, self.unit, self.by)
-        return votes(view.whole, self.unit, self.by, cap=self.cap)
+            return holders(bounded.whole, self.unit, self.by)
+        return votes(bounded.whole, self.unit, self.by, cap=self.cap)
 
     @property
     def column(self) -> str:
@@ -200,7 +200,7 @@ class Ballot(Reading):
 
 @final
 @dataclass(frozen=True)
-class Poll(Reading):
+class Poll(Relation):
     """A ballot and sums in one relation; `cut` leaves dropped keys out of the sums."""
 
     ballot: Ballot
@@ -208,18 +208,18 @@ class Poll(Reading):
     cut: bool
 
     @property
-    def answers(self) -> tuple[Reading, ...]:
+    def answers(self) -> tuple[Relation, ...]:
         """Both."""
         return self.ballot, self.sums
 
-    def relation(self, view: View) -> ir.Table:
+    def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per key that somebody holds, kept or not."""
         ballot = self.ballot
-        by = checked(view.whole, ballot.unit, ballot.by, ballot.cap)
-        known = view.whole.filter(view.whole[str(ballot.unit)].notnull())
+        by = checked(bounded.whole, ballot.unit, ballot.by, ballot.cap)
+        known = bounded.whole.filter(bounded.whole[str(ballot.unit)].notnull())
         table, moments = self.sums.moments(known)
         partial = _partial(table, str(ballot.unit), by, moments)
-        people = _people(partial, by, ballot.cap, view.rows, cut=self.cut)
+        people = _people(partial, by, ballot.cap, bounded.rows, cut=self.cut)
         held = partial.inner_join(people, partial["_unit"] == people["_person"])
         one, zero = ibis.literal(1, "int64"), ibis.literal(0, "int64")
         # A case of its own for those without a cut spares their rows the hash.
@@ -236,7 +236,7 @@ class Poll(Reading):
         return held.group_by(*by).agg(**columns, **_weighed(held, moments))
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
-        """Return both answers; `Fetched` asks each of them itself."""
+        """Return both answers; `QueryResult` asks each of them itself."""
         return tuple(each.collect(rows, by) for each in self.answers)
 
 

@@ -26,7 +26,7 @@ from hush.tables.queries.query_plan import shared_bars
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
     from hush.mechanisms.mechanism import Mechanism
-    from hush.tables.queries.table_query import Query
+    from hush.tables.queries.table_query import CompiledQuery, Query
 
 
 @final
@@ -38,9 +38,18 @@ class Answer(Shown):
     """
 
     release: Release
-    query: "Query"
-    mechanisms: "tuple[Mechanism, ...]"
+    compiled: "CompiledQuery"
     bounds: Mapping[str, tuple[float, float]] | None = None  # those found in the data
+
+    @property
+    def query(self) -> "Query":
+        """What was asked."""
+        return self.compiled.query
+
+    @property
+    def mechanisms(self) -> "tuple[Mechanism, ...]":
+        """What drew it: the selection of private keys, then one for each part."""
+        return self.compiled.mechanisms
 
     @property
     def receipt(self) -> "Receipt":
@@ -77,11 +86,6 @@ class Answer(Shown):
         named = self.query.aggregates.items()
         return tuple(n for n, each in named if isinstance(each, (Count, Histogram)))
 
-    @property
-    def _found(self) -> int:
-        """How many answers come before the parts: those that found the groups."""
-        return len(self.mechanisms) - len(self.query.parts)
-
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """The groups, in the order of the rows."""
@@ -92,21 +96,20 @@ class Answer(Shown):
 
     @cached_property
     def _values(self) -> Mapping[Part, Any]:
-        answers = self.release.values[self._found :]
-        return {p: p.read(a) for p, a in zip(self.query.parts, answers, strict=True)}
+        parts = self.compiled.parts
+        answers = self.release.values[len(self.compiled.selection) :]
+        return {p: p.read(a) for p, a in zip(parts, answers, strict=True)}
 
     def _released(self, name: str, level: float) -> Released:
-        noised = self.mechanisms[self._found :]
-        by_part = dict(zip(self.query.parts, noised, strict=True))
-        return Released(
-            self._values, shared_bars(self.query, noised, name, level), level, by_part
-        )
+        noised = self.compiled.mechanism_of
+        bars = shared_bars(self.compiled, name, level)
+        return Released(self._values, bars, level, noised)
 
     @cached_property
     def values(self) -> dict[str, Any]:
         """Released values per aggregate, in the order of the keys."""
         return {
-            name: each.answer(self.query.limit, self._released(name, 0.95)).value
+            name: each.answer(self.compiled.limit, self._released(name, 0.95)).value
             for name, each in self.query.aggregates.items()
         }
 
@@ -124,7 +127,7 @@ class Answer(Shown):
         """
         checks.real("level", level, above=0, below=1)
         found: dict[str, tuple[Any, Any]] = {}
-        limit = self.query.limit
+        limit = self.compiled.limit
         for name, aggregate in self.query.aggregates.items():
             if population:
                 released = self._released(name, level)
@@ -177,7 +180,7 @@ class Answer(Shown):
         if variance is not None:
             variance = _each(variance, len(self.keys), aggregate)
         released = self._released(name, 0.95)
-        found = aggregate.estimates(self.query.limit, released, variance)
+        found = aggregate.estimates(self.compiled.limit, released, variance)
         if found is None:
             raise Unsupported(
                 f"{name!r} is a {type(aggregate).__name__.lower()}: estimates are of "

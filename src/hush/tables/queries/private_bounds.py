@@ -16,7 +16,8 @@ from hush.errors import InvalidArgument, NoBound
 from hush.noise import SECURE, Source
 from hush.tables.aggregates.aggregate import Aggregate, Unbounded
 from hush.tables.aggregates.histogram_aggregates import Histogram
-from hush.tables.groups.groups import Groups, PublicGroups
+from hush.tables.groups.groups import Groups
+from hush.tables.groups.public_keys import PublicGroups
 from hush.tables.queries.answer import Answer
 from hush.tables.queries.query_plan import Planned
 from hush.tables.queries.table_query import Query

@@ -15,7 +15,7 @@ from hush.tables.queries.answer_display import WIDE
 
 if TYPE_CHECKING:
     from hush.mechanisms.mechanism import Mechanism
-    from hush.tables.queries.table_query import Query
+    from hush.tables.queries.table_query import CompiledQuery, Query
 
 _LEAST, _MOST = 1e-6, 1e6
 _ALL = 0.99  # of the bounds: an interval that wide leaves nothing out
@@ -30,22 +30,26 @@ class Planned:
     aggregate in a group of `cell` rows.
     """
 
-    query: "Query"
-    mechanisms: "tuple[Mechanism, ...]"
+    compiled: "CompiledQuery"
     epsilon: float
     delta: float
     level: float
     cell: float
 
     @property
-    def noised(self) -> "tuple[Mechanism, ...]":
-        """The mechanisms of the parts, without those that find keys."""
-        return self.mechanisms[len(self.mechanisms) - len(self.query.parts) :]
+    def query(self) -> "Query":
+        """What would be asked."""
+        return self.compiled.query
+
+    @property
+    def mechanisms(self) -> "tuple[Mechanism, ...]":
+        """What would draw it: the selection of private keys, then one for each part."""
+        return self.compiled.mechanisms
 
     @cached_property
     def noise(self) -> dict[str, float]:
         """Half-width of each noised number at the level, in its own units."""
-        pairs = zip(self.query.parts, self.noised, strict=True)
+        pairs = self.compiled.mechanism_of.items()
         return {part.name: part.bar(m, self.level) for part, m in pairs}
 
     @cached_property
@@ -57,15 +61,13 @@ class Planned:
         quantile's interval is shorter. Aggregates without an interval (modes, several
         quantiles) are left out.
         """
-        query = self.query
-        pairs = zip(query.parts, self.noised, strict=True)
-        noised = dict(pairs)
+        compiled, noised = self.compiled, self.compiled.mechanism_of
         guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in noised.items()}
         found = {}
-        for name, aggregate in query.aggregates.items():
-            bars = shared_bars(query, self.noised, name, self.level)
+        for name, aggregate in compiled.query.aggregates.items():
+            bars = shared_bars(compiled, name, self.level)
             released = Released(guesses, bars, self.level, noised)
-            width = half_width(aggregate.answer(query.limit, released))
+            width = half_width(aggregate.answer(compiled.limit, released))
             if not math.isnan(width):
                 found[name] = width
         return found
@@ -100,14 +102,12 @@ def half_width(found: Estimate) -> float:
     return float(np.max(np.asarray(found.high) - np.asarray(found.low))) / 2
 
 
-def shared_bars(
-    query: "Query", noised: "tuple[Mechanism, ...]", name: str, level: float
-) -> dict[Any, float]:
+def shared_bars(compiled: "CompiledQuery", name: str, level: float) -> dict[Any, float]:
     """Return the bars of one aggregate's parts; at `level` all hold at once."""
-    parts = [part for part, _ in query.aggregates[name].needs(query.limit)]
+    aggregate = compiled.query.aggregates[name]
+    parts = [part for part, _ in aggregate.needs(compiled.limit)]
     each = 1 - (1 - level) / len(parts)
-    by_part = dict(zip(query.parts, noised, strict=True))
-    return {part: part.bar(by_part[part], each) for part in parts}
+    return {part: part.bar(compiled.mechanism_of[part], each) for part in parts}
 
 
 def smallest(

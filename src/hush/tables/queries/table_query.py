@@ -1,8 +1,8 @@
-"""A query: aggregates per group, planned without data and released through a ledger."""
+"""A query: aggregates per group, compiled without data, released through a ledger."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -14,13 +14,19 @@ from hush.ledger import Release
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.tables.aggregates.aggregate import Aggregate
-from hush.tables.aggregates.statistic import Statistic
-from hush.tables.bounding.relations import Fetched, Reading, Sums, Term, View
+from hush.tables.bounding.relations import (
+    BoundedRows,
+    QueryResult,
+    Relation,
+    Sums,
+    Term,
+)
 from hush.tables.bounding.sensitivity import (
     Additive,
     Key,
     Limit,
     Part,
+    Statistic,
     distinct,
 )
 from hush.tables.groups.groups import Groups
@@ -59,12 +65,149 @@ class Asked:
         """Public bounds, for the receipt."""
         return self.part.bounds
 
-    def __call__(self, data: Fetched, earlier: tuple[Any, ...]) -> Any:
+    def __call__(self, data: QueryResult, earlier: tuple[Any, ...]) -> Any:
         """Return the exact input of the mechanism: private."""
         keys = self.keys
         if keys is None:  # found by the first step, which itself needs none
             keys = tuple(earlier[0]) if earlier else ()
         return self.part.exact(data, keys)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CompiledQuery:
+    """A query and what it takes to answer it, from public facts alone.
+
+    `plan` prints it, a ledger charges and draws it, an answer is read by it. First
+    comes the selection of the keys, if they are private, then each part once; without
+    an amount of privacy there are no `mechanisms` yet.
+
+    Guarantee: made without data; whatever cannot be asked is refused here.
+    """
+
+    query: "Query"
+    limit: Limit  # what one person may do to the answers
+    selection: tuple[Part, ...]  # what finds the keys
+    parts: tuple[Part, ...]  # what is noised for the aggregates
+    rows: BoundedRows  # the rows it is about
+    terms: tuple[Term, ...]  # what is added up of each row
+    relations: tuple[Relation, ...]  # what the engine will be asked
+    cut: bool  # whether rows of keys that a person does not keep are left out
+    mechanisms: tuple[Mechanism, ...] = ()
+
+    @classmethod
+    def of(cls, query: "Query", *, cut: bool | None = None) -> "CompiledQuery":
+        """Return a query without mechanisms; `cut` where its sums need it, or as said.
+
+        The number of found groups that a person is in matters only where sums are
+        rounded group by group; the others are bounded by weight over all groups.
+        """
+        data, groups = query.dataset, query.groups
+        limit = Limit(data.rows, data.neighbors, groups.number, groups.touched)
+        needed = [n for a in query.aggregates.values() for n in a.needs(limit)]
+        parts = distinct([part for part, _ in needed])
+        if cut is None:
+            cut = any(isinstance(p, Additive) and p.coarse > 1 for p in parts)
+        found = groups.keys is None
+        table = data._table
+        kept = groups.rows(table, data.unit) if cut or not found else table
+        # Keys found in the data are capped by what a person keeps of them.
+        literal = None if found else data.groups
+        rows = BoundedRows(kept, table, data.unit, data.rows, groups, literal)
+        statistics = [part for part in parts if isinstance(part, Statistic)]
+        terms = tuple(dict.fromkeys(s.term for s in statistics if s.term))
+        sums = Sums(terms) if statistics else None
+        own = [part.relation for part in parts if part.relation is not None]
+        wanted = (*groups.relations(table, sums, cut=cut), *own)
+        relations = tuple(dict.fromkeys(each.chosen(rows) for each in wanted))
+        selection = groups.parts(limit)
+        return cls(query, limit, selection, parts, rows, terms, relations, cut)
+
+    def drawn_by(self, mechanisms: tuple[Mechanism, ...]) -> "CompiledQuery":
+        """Return the query with its mechanisms: of the selection, then of each part."""
+        return replace(self, mechanisms=mechanisms)
+
+    def budgeted(
+        self, epsilon: float, delta: float, weights: Mapping[str, float] | None
+    ) -> "CompiledQuery":
+        """Return the query with the budget split over its selection and its parts."""
+        exact = checks.rational("epsilon", epsilon)
+        chance = checks.real("delta", delta, at_least=0, below=1)
+        demands = self._demands(weights)
+        selection, left, rest = self.query.groups.selection(
+            exact, chance, self.limit, len(demands)
+        )
+        amounts = divide(demands, left, rest)
+        noised = (d.part.mechanism(a) for d, a in zip(demands, amounts, strict=True))
+        return self.drawn_by((*selection, *noised))
+
+    def _demands(self, weights: Mapping[str, float] | None) -> list[Demand]:
+        """Return the parts with what their error matters to all aggregates."""
+        aggregates = self.query.aggregates
+        unknown = set(weights or {}) - set(aggregates)
+        if unknown:
+            raise InvalidArgument(
+                f"weights names {sorted(unknown)}; the aggregates are "
+                f"{', '.join(aggregates)}."
+            )
+        squares = dict.fromkeys(self.parts, 0.0)
+        for name, aggregate in aggregates.items():
+            given = (weights or {}).get(name, 1.0)
+            weight = checks.real(f"weights[{name!r}]", given, above=0)
+            for part, matters in aggregate.needs(self.limit):
+                squares[part] += weight * matters**2
+        return [Demand(part, math.sqrt(total)) for part, total in squares.items()]
+
+    @cached_property
+    def mechanism_of(self) -> Mapping[Part, Mechanism]:
+        """The mechanism of each part."""
+        noised = self.mechanisms[len(self.selection) :]
+        return dict(zip(self.parts, noised, strict=True))
+
+    @property
+    def measurements(self) -> list[Asked]:
+        """What a ledger asks of the data, one for each mechanism."""
+        query = self.query
+        unit, neighbors = str(Unit(query.dataset.unit)), str(query.dataset.neighbors)
+        pairs = zip((*self.selection, *self.parts), self.mechanisms, strict=True)
+        return [
+            Asked(part, norm, query.groups.keys, unit, neighbors)
+            for part, norm in ((p, 2 if m.metric.norm == 2 else 1) for p, m in pairs)
+        ]
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What the receipt says beside the parts; a key does not outlive it."""
+        data, groups = self.query.dataset, self.query.groups
+        found = {"keys": groups.mode, "table": data.name, "rows": data.rows}
+        found |= {"by": list(groups.by), "steps": list(data.steps)}
+        return found if data.groups is None else found | {"groups": data.groups}
+
+    def result(self, relations: tuple[Relation, ...] | None = None) -> QueryResult:
+        """Return what the engine will answer, fetched when it is first drawn from.
+
+        Other `relations` than its own give the same numbers in another way.
+        """
+        asked = self.relations if relations is None else relations
+        unchanged = self.query.dataset._unchanged
+        return QueryResult(self.rows, self.terms, asked, unchanged)
+
+    def tables(self) -> tuple[ir.Table, ...]:
+        """Return what the engine will run: exact sums of bounded contributions."""
+        return tuple(each.table(self.rows) for each in self.relations)
+
+    def explain(self) -> str:
+        """Return in plain words what one person can do."""
+        data, groups = self.query.dataset, self.query.groups
+        lines = [
+            f"One person (by {data.unit or 'row'}) counts for at most "
+            f"{data.rows} rows over all groups together"
+            + (f", in at most {data.groups} groups." if data.groups else "."),
+            groups.words(cut=self.cut),
+            *(f"{part.name}: {part.words()}" for part in self.parts),
+            *(each.note for each in self.relations if each.note),
+        ]
+        return "\n".join(lines)
 
 
 @methods
@@ -91,36 +234,18 @@ class Query(suggestions.Helpful):
         return self.groups.by
 
     @cached_property
-    def limit(self) -> Limit:
-        """What one person may do to the answers."""
-        data = self.dataset
-        return Limit(data.rows, data.neighbors, self.groups.number, self.groups.touched)
+    def compiled(self) -> CompiledQuery:
+        """The query without an amount of privacy."""
+        return CompiledQuery.of(self)
 
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """What is noised, each part once."""
-        needed = [
-            part
-            for aggregate in self.aggregates.values()
-            for part, _ in aggregate.needs(self.limit)
-        ]
-        return distinct(needed)
-
-    def _demands(self, weights: Mapping[str, float] | None) -> list[Demand]:
-        """Return the parts with what their error matters to all aggregates."""
-        unknown = set(weights or {}) - set(self.aggregates)
-        if unknown:
-            raise InvalidArgument(
-                f"weights names {sorted(unknown)}; the aggregates are "
-                f"{', '.join(self.aggregates)}."
-            )
-        squares = dict.fromkeys(self.parts, 0.0)
-        for name, aggregate in self.aggregates.items():
-            given = (weights or {}).get(name, 1.0)
-            weight = checks.real(f"weights[{name!r}]", given, above=0)
-            for part, matters in aggregate.needs(self.limit):
-                squares[part] += weight * matters**2
-        return [Demand(part, math.sqrt(total)) for part, total in squares.items()]
+    def compile(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+    ) -> CompiledQuery:
+        """Return what a release would draw, and with which noise; it reads nothing."""
+        return self.compiled.budgeted(epsilon, delta, weights)
 
     def mechanisms(
         self,
@@ -129,15 +254,7 @@ class Query(suggestions.Helpful):
         weights: Mapping[str, float] | None = None,
     ) -> tuple[Mechanism, ...]:
         """Return the mechanism of the groups, if they are private, and of each part."""
-        exact = checks.rational("epsilon", epsilon)
-        chance = checks.real("delta", delta, at_least=0, below=1)
-        demands = self._demands(weights)
-        finding, left, rest = self.groups.finding(
-            exact, chance, self.limit, len(demands)
-        )
-        amounts = divide(demands, left, rest)
-        noised = (d.part.mechanism(a) for d, a in zip(demands, amounts, strict=True))
-        return (*finding, *noised)
+        return self.compile(epsilon, delta, weights).mechanisms
 
     def plan(
         self,
@@ -161,69 +278,20 @@ class Query(suggestions.Helpful):
             raise InvalidArgument("plan takes epsilon, or within: one of the two.")
 
         def planned(amount: float) -> Planned:
-            found = self.mechanisms(amount, delta, weights)
-            return Planned(self, found, float(amount), float(delta), level, cell)
+            compiled = self.compile(amount, delta, weights)
+            return Planned(compiled, float(amount), float(delta), level, cell)
 
         if epsilon is not None:
             return planned(checks.plain(epsilon))
         return smallest(planned, within, tuple(self.aggregates))
 
-    @cached_property
-    def _rounded(self) -> bool:
-        """Whether the number of found groups that a person is in matters.
-
-        It does only where sums are rounded group by group; counts and ranks are bounded
-        over all groups by their weight.
-        """
-        return any(isinstance(p, Additive) and p.coarse > 1 for p in self.parts)
-
-    @cached_property
-    def view(self) -> View:
-        """The rows the query is about."""
-        data = self.dataset
-        keys = self.groups.keys
-        table = data._table
-        if keys is not None or self._rounded:
-            table = self.groups.rows(table, data.unit)
-        # Keys found in the data are capped by what a person keeps of them.
-        groups = None if keys is None else data.groups
-        matched = self.groups.matched
-        return View(
-            *(table, data._table, data.unit, data.rows),
-            *(self.by, keys, matched, groups),
-        )
-
-    @cached_property
-    def _terms(self) -> tuple[Term, ...]:
-        found = [p.term for p in self.parts if isinstance(p, Statistic) and p.term]
-        return tuple(dict.fromkeys(found))
-
-    @cached_property
-    def readings(self) -> tuple[Reading, ...]:
-        """What the engine will be asked."""
-        sums = any(isinstance(part, Statistic) for part in self.parts)
-        own = [part.reading for part in self.parts if part.reading is not None]
-        asked = Sums(self._terms) if sums else None
-        found = self.groups.readings(self.dataset._table, asked, cut=self._rounded)
-        chosen = [each.chosen(self.view) for each in (*found, *own)]
-        return tuple(dict.fromkeys(chosen))
-
     def relations(self) -> tuple[ir.Table, ...]:
         """Return what the engine will run: exact sums of bounded contributions."""
-        return tuple(each.relation(self.view) for each in self.readings)
+        return self.compiled.tables()
 
     def explain(self) -> str:
         """Return in plain words what one person can do; `sql_text` shows the SQL."""
-        data = self.dataset
-        lines = [
-            f"One person (by {data.unit or 'row'}) counts for at most "
-            f"{data.rows} rows over all groups together"
-            + (f", in at most {data.groups} groups." if data.groups else "."),
-            self.groups.words(cut=self._rounded),
-            *(f"{part.name}: {part.words()}" for part in self.parts),
-            *(each.note for each in self.readings if each.note),
-        ]
-        return "\n".join(lines)
+        return self.compiled.explain()
 
     def sql_text(self) -> str:
         """Return the SQL that will run; it reads nothing.
@@ -248,37 +316,38 @@ class Query(suggestions.Helpful):
         The budget is divided over the aggregates by expected error; `weights` make some
         matter more. The same `key` again returns the same answer and costs nothing.
         """
-        data = self.dataset
         delta = checks.plain(delta)
-        mechanisms = self.mechanisms(epsilon, delta, weights)
-        release = data.ledger.release(
-            list(mechanisms),
-            self._asked(mechanisms),
-            Fetched(self.view, self._terms, self.readings, data._unchanged),
+        compiled = self.compile(epsilon, delta, weights)
+        release = self.dataset.ledger.release(
+            list(compiled.mechanisms),
+            compiled.measurements,
+            compiled.result(),
             key=key,
             source=source,
             delta=delta or None,
-            version=data.version,
-            notes=self._notes,
+            version=self.dataset.version,
+            notes=compiled.notes,
         )
-        return Answer(release, self, mechanisms)
+        return Answer(release, compiled)
 
     def answer(self, stored: Release | str) -> Answer:
         """Return the answer that a stored release, or its text, gave to this query.
 
         Guarantee: reads no data and costs nothing.
         """
-        found = stored if isinstance(stored, Release) else Release.from_json(stored)
-        ran = found.mechanisms
-        steps = len(self.groups.parts(self.limit)) + len(self.parts)
-        alike = len(ran) == steps and all(isinstance(m, Mechanism) for m in ran)
-        texts = "; ".join(map(repr, self._asked(ran))) if alike else None
-        if (found.receipt.query, found.receipt.notes) != (texts, self._notes):
+        release = stored if isinstance(stored, Release) else Release.from_json(stored)
+        ran, compiled = release.mechanisms, self.compiled
+        steps = len(compiled.selection) + len(compiled.parts)
+        texts = None
+        if len(ran) == steps and all(isinstance(m, Mechanism) for m in ran):
+            compiled = compiled.drawn_by(ran)
+            texts = "; ".join(map(repr, compiled.measurements))
+        if (release.receipt.query, release.receipt.notes) != (texts, compiled.notes):
             raise InvalidArgument(
                 "stored is the answer to another query: rows, aggregates, bounds, "
                 "groups, unit or neighbors differ. Ask as it was asked, then read it."
             )
-        return Answer(found, self, ran)
+        return Answer(release, compiled)
 
     def stored(self, key: str) -> Answer:
         """Return the answer that was released under a key, from the ledger alone.
@@ -286,26 +355,3 @@ class Query(suggestions.Helpful):
         Guarantee: reads no data and costs nothing, whatever became of the file.
         """
         return self.answer(self.dataset.ledger.stored(key))
-
-    @property
-    def _notes(self) -> dict[str, Any]:
-        """What the receipt says beside the parts; a key does not outlive it."""
-        data = self.dataset
-        found = {"keys": self.groups.mode, "table": data.name, "rows": data.rows}
-        found |= {"by": list(self.by), "steps": list(data.steps)}
-        return found if data.groups is None else found | {"groups": data.groups}
-
-    def _asked(self, mechanisms: tuple[Mechanism, ...]) -> list[Asked]:
-        data = self.dataset
-        return [
-            Asked(
-                part,
-                2 if mechanism.metric.norm == 2 else 1,
-                self.groups.keys,
-                str(Unit(data.unit)),
-                str(data.neighbors),
-            )
-            for part, mechanism in zip(
-                (*self.groups.parts(self.limit), *self.parts), mechanisms, strict=True
-            )
-        ]

@@ -163,12 +163,12 @@ def test_chains_tell_mechanisms_no_more_than_they_declare(
 def test_the_replay_notices_a_chain_that_forgets_to_bound(monkeypatch):
     monkeypatch.setattr(
         contribution_bounds,
-        "share",
+        "row_weight",
         lambda held, _: held * 0 + contribution_bounds.UNIT,
     )
     monkeypatch.setattr(
         contribution_bounds,
-        "shares",
+        "row_weights",
         lambda held, _: held * 0 + contribution_bounds.UNIT,
     )
     many = [dict(who=1, g="a", x=1.0, n=1, d=None)] * 50

@@ -74,13 +74,13 @@ def test_rows_that_are_all_alike_do_not_slip_out_by_the_rounding_of_a_row():
 
 
 def test_noise_far_below_all_floats_is_not_taken_for_none():
-    from hush.tables.aggregates.aggregate import Noise, reach
+    from hush.tables.aggregates.aggregate import Noise, quotient_noise
 
-    plain = reach(Noise(False, 20.0, 1e-6), Noise(False, 20.0, 1e-6), 0.95)
+    plain = quotient_noise(Noise(False, 20.0, 1e-6), Noise(False, 20.0, 1e-6), 0.95)
     for power in (-200, -100, 100, 200):
         unit = 10.0**power
         tiny = Noise(False, 20.0 * unit, 1e-6 * unit)
-        assert reach(tiny, tiny, 0.95) / unit == pytest.approx(plain, rel=1e-9)
+        assert quotient_noise(tiny, tiny, 0.95) / unit == pytest.approx(plain, rel=1e-9)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])

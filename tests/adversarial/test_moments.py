@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import without_engine_text
 
 MANY = 12
 # Polars' type, then what somebody may hold: the ends, the year 30000, 4000 BC.
@@ -139,10 +139,10 @@ def test_a_panic_is_kept_back_like_any_error():
         raise Panic("the value 17")
 
     with pytest.raises(InvalidArgument) as caught:
-        guarded(panics, lambda: InvalidArgument("kept back."))
+        without_engine_text(panics, lambda: InvalidArgument("kept back."))
     assert caught.value.__context__ is None
     with pytest.raises(KeyboardInterrupt):
-        guarded(_interrupted, lambda: InvalidArgument("kept back."))
+        without_engine_text(_interrupted, lambda: InvalidArgument("kept back."))
 
 
 def _interrupted():

@@ -167,12 +167,12 @@ def test_verify_does_not_make_a_ledger(shop):
 
 
 def test_a_failed_draw_keeps_its_charge_and_says_nothing(shop, monkeypatch):
-    from hush.tables.bounding.relations import Fetched
+    from hush.tables.bounding.relations import QueryResult
 
     def broken(self, reading):
         raise RuntimeError(f"{CANARY} {SECRET}")
 
-    monkeypatch.setattr(Fetched, "__getitem__", broken)
+    monkeypatch.setattr(QueryResult, "__getitem__", broken)
     done = shop.run("query", COUNT, "-e", 0.5, "--key", "k", "--debug")
     assert done.exit_code == 5
     assert CANARY not in done.output
@@ -186,7 +186,7 @@ def test_an_internal_error_shows_no_text_of_its_own(shop, monkeypatch):
     def broken(*_):
         raise RuntimeError(f"{CANARY} {SECRET}")
 
-    monkeypatch.setattr(query_command, "planned", broken)
+    monkeypatch.setattr(query_command, "plan_of", broken)
     done = shop.run("query", COUNT, "-e", 0.5)
     assert done.exit_code == 70
     assert "RuntimeError" in quiet(done)
@@ -201,7 +201,7 @@ def test_an_interrupt_ends_with_its_own_code(shop, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(query_command, "planned", stopped)
+    monkeypatch.setattr(query_command, "plan_of", stopped)
     assert shop.run("query", COUNT, "-e", 0.5).exit_code == 130
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hush import Budget, Ledger
-from hush.cli.session import words
+from hush.cli.session import error_line
 from hush.errors import LedgerError
 from hush.ledger.verify import Verdict
 from shop import COUNT
@@ -51,16 +51,16 @@ def test_a_whole_ledger_does_not_read_as_if_an_entry_were_missing(shop):
 
 def test_an_internal_error_is_told_where_no_data_is_read(shop, monkeypatch):
     assert shop.run("plan", COUNT, "-e", 1e-320).exit_code == 1  # said by name
-    monkeypatch.setattr("hush.cli.plan_command.asked", lambda *_: math.exp(1e4))
+    monkeypatch.setattr("hush.cli.plan_command.query_of", lambda *_: math.exp(1e4))
     done = shop.run("plan", COUNT, "-e", 1)
     assert done.exit_code == 70
     assert "internal error (OverflowError): " in done.stderr
     assert "withheld" not in done.stderr
-    monkeypatch.setattr("hush.cli.plan_command.asked", lambda *_: [][1])
+    monkeypatch.setattr("hush.cli.plan_command.query_of", lambda *_: [][1])
     assert "its text is withheld" in shop.run("plan", COUNT, "-e", 1).stderr
     problem = ValueError("a value")
-    assert "a value" not in words(problem)
-    assert "a value" in words(problem, told=True)
+    assert "a value" not in error_line(problem)
+    assert "a value" in error_line(problem, told=True)
 
 
 def test_a_changed_file_says_what_a_data_version_is(shop):

@@ -184,10 +184,10 @@ def test_a_budget_says_what_was_asked(shop):
 
 
 def test_a_charge_that_no_table_made_is_told_in_short():
-    assert ledgers.what({"mechanism": "Laplace(scale=1.0)"}) == "Laplace(scale=1.0)"
-    assert len(ledgers.what({"query": "x" * 500})) == 61
+    assert ledgers.purpose({"mechanism": "Laplace(scale=1.0)"}) == "Laplace(scale=1.0)"
+    assert len(ledgers.purpose({"query": "x" * 500})) == 61
     quoted = {"query": 'Asked(text="it\'s")', "notes": {"by": []}}
-    assert ledgers.what(quoted) == "it's"
+    assert ledgers.purpose(quoted) == "it's"
 
 
 def test_a_text_with_a_line_break_stays_in_its_row():

@@ -6,7 +6,7 @@ import sqlglot
 import hush
 from hush.errors import HushError, InvalidArgument, Unsupported
 from hush.tables.expressions import parse_coverage
-from hush.tables.expressions.parse import parsed, place
+from hush.tables.expressions.parse import parse_select, place_of
 from seams.exact import opened
 
 ROWS = {
@@ -123,17 +123,17 @@ def test_a_part_per_person_that_nobody_reads_is_refused(data):
 
 def test_a_node_that_nobody_read_is_found():
     """The mechanism itself: without its reader, a clause is named and refused."""
-    tree = parsed("SELECT COUNT(*) AS n FROM t ORDER BY n", ["g"])
+    tree = parse_select("SELECT COUNT(*) AS n FROM t ORDER BY n", ["g"])
     whole = tree.copy()
     for node in tree.walk():
         if not isinstance(node, sqlglot.exp.Ordered):
-            parse_coverage.read(node)
-    left = parse_coverage.unread(whole)
+            parse_coverage.mark_read(node)
+    left = parse_coverage.first_unread(whole)
     assert isinstance(left, sqlglot.exp.Ordered)
     with pytest.raises(Unsupported, match="nothing is dropped in silence"):
-        parse_coverage.refuse_unread(whole, place)
-    parse_coverage.read(next(tree.find_all(sqlglot.exp.Ordered)))
-    parse_coverage.refuse_unread(whole, place)
+        parse_coverage.refuse_unread(whole, place_of)
+    parse_coverage.mark_read(next(tree.find_all(sqlglot.exp.Ordered)))
+    parse_coverage.refuse_unread(whole, place_of)
 
 
 def test_groups_that_tell_their_keys_have_one_for_rows_without_a_value():

@@ -163,11 +163,11 @@ def test_keys_of_several_columns_may_be_many(engine, number):
 
 def test_a_row_is_in_one_group_whatever_its_engine_calls_equal():
     """Even where two keys slip through as one value, no row is counted twice."""
-    from hush.tables.groups import groups, public_keys
+    from hush.tables.groups import public_keys
 
     table = ibis.duckdb.connect().create_table("t", pyarrow.table({"g": ["a", "b"]}))
     keys = tuple((f"{i}",) for i in range(30))
     doubled = (*keys, ("a",), ("a",))
-    placed = public_keys.placed(table, ("g",), doubled)
+    placed = public_keys.rows_of_keys(table, ("g",), doubled)
     assert placed.count().to_pyarrow().as_py() == 1
-    assert groups.public(("g",), ["a"]).matched == (("a",),)
+    assert public_keys.public_groups(("g",), ["a"]).matched == (("a",),)

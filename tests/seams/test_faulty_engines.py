@@ -357,7 +357,7 @@ def test_a_release_that_is_charged_again_when_it_is_resumed_is_caught(
 def test_a_fault_that_is_taken_for_one_of_the_data_is_caught(shop, monkeypatch):
     from hush.tables.engines import engine
 
-    monkeypatch.setattr(engine, "operational", lambda _: False)
+    monkeypatch.setattr(engine, "is_operational", lambda _: False)
     data, injector = shop("csv")
     with pytest.raises(Wrong, match="paid and is lost"):
         broken_at_each_call(data, injector, "csv", stock.grouped, thin=5)

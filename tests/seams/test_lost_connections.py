@@ -11,7 +11,7 @@ import pytest
 import hush
 from hush.errors import DrawFailed, DrawInterrupted, InvalidArgument
 from hush.tables.engines import engine, provenance
-from hush.tables.engines.engine import operational
+from hush.tables.engines.engine import is_operational
 
 ROWS = {"u": list(range(60)), "k": ["ab"[i % 2] for i in range(60)]}
 
@@ -246,7 +246,7 @@ def test_failures_are_told_apart_by_their_kind():
     import duckdb
 
     for kind in (duckdb.ConversionException, duckdb.OutOfRangeException, ValueError):
-        assert not operational(kind("08006 spark.driver.maxResultSize"))
+        assert not is_operational(kind("08006 spark.driver.maxResultSize"))
     for problem in (
         duckdb.OutOfMemoryException("x"),
         duckdb.IOException("x"),
@@ -258,13 +258,13 @@ def test_failures_are_told_apart_by_their_kind():
         MemoryError(),
         FileNotFoundError(2, "x"),
     ):
-        assert operational(problem), problem
+        assert is_operational(problem), problem
     for problem in (
         psycopg.errors.DivisionByZero("57P01"),
         psycopg.errors.InvalidTextRepresentation("08006"),
         OSError(75, "value too large"),
     ):
-        assert not operational(problem), problem
+        assert not is_operational(problem), problem
 
 
 @pytest.mark.xdist_group("spark")

@@ -59,7 +59,7 @@ def test_the_table_inside_of_a_data_set_is_not_public(kind, tmp_path, data):
     other = opened(given(kind, tmp_path), name="other")
     refused(data, other._table)
     refused(data, other._table.filter(other._table.k == "a").drop("u"))
-    refused(data, other.where("k = 'a'").agg(n=hush.count()).view.table)
+    refused(data, other.where("k = 'a'").agg(n=hush.count()).compiled.rows.table)
 
 
 @pytest.mark.parametrize("kind", [each for each in KINDS if each != "mapping"])

@@ -238,7 +238,9 @@ def test_rows_that_are_not_bounded_are_caught(room, monkeypatch):
     from hush.tables.bounding import contribution_bounds
 
     whole = ibis.literal(contribution_bounds.UNIT, "int64")
-    monkeypatch.setattr(contribution_bounds, "share", lambda held, _: held * 0 + whole)
+    monkeypatch.setattr(
+        contribution_bounds, "row_weight", lambda held, _: held * 0 + whole
+    )
     _caught(room, plain(), "moved by")
 
 

@@ -55,7 +55,7 @@ PROGRAM = """
 import os, signal, sys
 import duckdb, hush
 from hush.tables.engines import duckdb as embedded, files, spill_files as spill
-connection = embedded.connected()
+connection = embedded.connect()
 connection.raw_sql("SET memory_limit = '40MB'")
 connection.raw_sql("SET threads = 1")
 files.lock(connection)
@@ -118,7 +118,7 @@ def test_without_locks_nothing_is_spilled(monkeypatch):
     monkeypatch.setitem(sys.modules, "fcntl", None)
     assert spill_files.folder() == ""
     ((found,),) = (
-        duckdb.connected()
+        duckdb.connect()
         .con.execute("SELECT current_setting('temp_directory')")
         .fetchall()
     )

@@ -112,14 +112,14 @@ def test_a_data_set_answers_after_it_was_joined(tmp_path):
 
 
 def test_a_connection_is_held_by_one_thread_at_a_time():
-    from hush.tables.engines.engine import alone
+    from hush.tables.engines.engine import exclusive
 
     backend = opened(ROWS)._table.get_backend()
     inside, most = [], []
 
     def work(i):
         for _ in range(50):
-            with alone(backend), alone(backend):
+            with exclusive(backend), exclusive(backend):
                 inside.append(i)
                 most.append(len(set(inside)))
                 inside.clear()

@@ -11,7 +11,7 @@ import pytest
 import sqlglot
 from sqlglot import expressions as sql
 
-from hush.tables.expressions.parse import words
+from hush.tables.expressions.parse import sql_text
 from seams.exact import counted, opened
 
 VALUES = [True, False, None]
@@ -153,7 +153,7 @@ def test_any_tree_is_read_back_from_its_text():
 
     for _ in range(300):
         built = tree(pick.randrange(1, 4))
-        assert bare(sqlglot.parse_one(words(built), dialect="duckdb")) == bare(built)
+        assert bare(sqlglot.parse_one(sql_text(built), dialect="duckdb")) == bare(built)
 
 
 def bare(node):

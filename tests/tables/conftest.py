@@ -114,7 +114,7 @@ def engine(request):
 def one_text():
     """Make SQL once where the same is asked of many tables, which takes most of it."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(duckdb, "written", written_once)
+        monkeypatch.setattr(duckdb, "sql_of", written_once)
         yield
 
 

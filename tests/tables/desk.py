@@ -50,7 +50,7 @@ def _fit(value, kind):
     return value
 
 
-_written = duckdb.written
+_written = duckdb.sql_of
 
 
 @functools.lru_cache(maxsize=500)
@@ -91,7 +91,7 @@ class Desk:
         for kind in Relation.__subclasses__():
             built = self._building_once(kind.table)
             monkeypatch.setattr(kind, "table", built)
-        monkeypatch.setattr(duckdb, "written", written_once)
+        monkeypatch.setattr(duckdb, "sql_of", written_once)
         monkeypatch.setattr(duckdb, "fetch", self._reading_once(duckdb.fetch))
 
     def lay(self, columns):

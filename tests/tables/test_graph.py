@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush.errors import BudgetExceeded, InvalidArgument
-from hush.tables.graph import GraphQuery, Protects, degrees, open_graph, thinned
+from hush.tables.graph import GraphQuery, Protects, bounded_degree, degrees, open_graph
 
 NODES = range(5)
 PAIRS = list(itertools.combinations(NODES, 2))
@@ -72,8 +72,8 @@ def test_every_small_graph_and_every_node(what, degree):
 def test_a_node_of_a_large_graph_moves_the_other_degrees_by_its_own(
     edges, degree, gone
 ):
-    with_ = thinned(edges, degree)
-    without = thinned([e for e in edges if gone not in e], degree)
+    with_ = bounded_degree(edges, degree)
+    without = bounded_degree([e for e in edges if gone not in e], degree)
     change = sum(
         abs(sum(v in e for e in with_) - sum(v in e for e in without))
         for v in range(31)

@@ -122,7 +122,7 @@ def test_private_tables_meet_over_their_people_only():
 
 def weights(data):
     """The weight of every (person, group) after bounding."""
-    table = contribution_bounds.weighted(data._table, data.unit, data.rows)
+    table = contribution_bounds.with_weights(data._table, data.unit, data.rows)
     found = {}
     for row in engines.fetch(table).to_pylist():
         key = row["u"], row["g"], row["h"]

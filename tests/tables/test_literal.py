@@ -55,7 +55,7 @@ def test_people_within_their_caps_count_whole(engine):
     found = exact(query(engine.table(columns(LIGHT))))
     assert (found["rows"] / 2**20).tolist() == [10, 10, 10]
     truth = [sum(x for _, g, x in LIGHT if g == key) for key in KEYS]
-    grid = query(engine.table(columns(LIGHT))).parts[1]
+    grid = query(engine.table(columns(LIGHT))).compiled.parts[1]
     assert np.allclose(grid.read(found["total x"]), truth, atol=1e-3)
 
 

@@ -172,7 +172,7 @@ def test_weights_that_depend_on_others_are_found(monkeypatch, desk):
         some = table.order_by("x").limit(10 * rows)
         return some.mutate(_w=ibis.literal(contribution_bounds.UNIT, "int64"))
 
-    monkeypatch.setattr(contribution_bounds, "weighted", limited)
+    monkeypatch.setattr(contribution_bounds, "with_weights", limited)
     with pytest.raises(AssertionError):
         check("one column", "add-remove", ("count", "sum"), (1,), opened=desk.lay)
 
@@ -188,6 +188,6 @@ def test_data_in_the_text_of_a_query_is_found(monkeypatch, desk):
         )
         return table.mutate(_w=ibis.literal(weight, "int64"))
 
-    monkeypatch.setattr(contribution_bounds, "weighted", written)
+    monkeypatch.setattr(contribution_bounds, "with_weights", written)
     with pytest.raises(AssertionError, match="outlier"):
         check("one column", "add-remove", ("count",), (1,), None, desk.lay)

@@ -5,7 +5,7 @@ import pyarrow
 import pytest
 
 from hush.tables.bounding import contribution_bounds
-from hush.tables.engines.duckdb import written
+from hush.tables.engines.duckdb import sql_of
 
 ONCE, TWICE = " AS (", " AS NOT MATERIALIZED ("
 
@@ -24,8 +24,8 @@ def made():
 def asked(pick):
     """The SQL of weighted sums over some rows of a table."""
     connection, table = made()
-    weighted = contribution_bounds.weighted(pick(table), "who", 1)
-    return written(connection, weighted.agg(n=weighted["_w"].sum()))
+    weighted = contribution_bounds.with_weights(pick(table), "who", 1)
+    return sql_of(connection, weighted.agg(n=weighted["_w"].sum()))
 
 
 def test_a_condition_is_asked_twice():

@@ -79,10 +79,10 @@ def audit(
         with out.working(f"running {samples:,} times …"):
             found = audited(run, *pair, claim=claim, samples=samples, level=level)
         if plot is not None:
-            from hush.cli.plot_command import saved
+            from hush.cli.plot_command import save_plot
             from hush.plots import audit as drawn
 
-            saved(lambda: drawn(found), plot)
+            save_plot(lambda: drawn(found), plot)
         out.show(str(found))
         out.give(**json.loads(found.to_json()))
         if found.violated:

@@ -100,12 +100,14 @@ class _Change:
     def made(self, about: config.Config, admin: Admin | None) -> Ledger:
         """Return the ledger after the change."""
         if self.opening:
-            ledgers.present(about.ledger)
+            ledgers.is_present(about.ledger)
             ledger = Ledger.open(
                 about.ledger, budget=about.budget, dataset=about.name, admin=admin
             )
         else:
-            ledger = ledgers.existing(about.ledger, dataset=about.name, admin=admin)
+            ledger = ledgers.open_existing(
+                about.ledger, dataset=about.name, admin=admin
+            )
         try:
             self._change(ledger, about)
         except BaseException:
@@ -117,14 +119,14 @@ class _Change:
         if self.people is not None:
             if self.raising and self.share is not None:
                 ledger.raise_budget(self.share, unit=self.people)
-            ledgers.linked(ledger, about.name, self.people, self.share)
+            ledgers.open_link(ledger, about.name, self.people, self.share)
         elif self.share is None:
             if self.raising:
                 ledger.raise_budget(about.budget, dataset=about.name)
         elif self.raising:
             ledger.raise_budget(self.share, analyst=self.analyst)
         else:
-            ledgers.granted(ledger, str(self.analyst), self.share)
+            ledgers.open_grant(ledger, str(self.analyst), self.share)
 
 
 def budget(
@@ -184,10 +186,10 @@ def budget(
         about = config.read(where)
         options = (opening, raising, grant, link, epsilon, delta)
         change = _Change.of(*options, about.budget)
-        known = opening and ledgers.known(about)
+        known = opening and ledgers.has_account(about)
         with change.made(about, _admin(admin)) as ledger:
-            remaining, history = ledgers.everybody(ledger), ledger.history()
-        rows = ledgers.listed(history, f"dataset:{about.name}")
+            remaining, history = ledgers.balances(ledger), ledger.history()
+        rows = ledgers.charges(history, f"dataset:{about.name}")
         if rows:
             _show(out, rows[-last:])
             out.note(OTHERS)
@@ -201,4 +203,4 @@ def budget(
             promise = each.total.epsilon_at(1e-6)
             if each.notion != "epsilon":
                 out.show(f"All of it together is epsilon {promise:.4g} at delta 1e-06.")
-        out.give(accounts=ledgers.left(remaining), charges=rows)
+        out.give(accounts=ledgers.balance(remaining), charges=rows)

@@ -96,7 +96,7 @@ class Public:
         return f"{quoted(name)} = {{source = {source}, types = {{{inside}}}}}"
 
 
-def placed(text: str, about: "Config") -> str:
+def refusal_with_place(text: str, about: "Config") -> str:
     """Return a refusal of a statement with its advice at the right place."""
 
     def keys(found: re.Match[str]) -> str:
@@ -121,11 +121,11 @@ def placed(text: str, about: "Config") -> str:
     def types(found: re.Match[str]) -> str:
         write = "write" if found["verb"] == "open" else "Write"
         name, kind = found["name"], found["kind"]
-        if name in about.types and source_schema.untyped(about.source):
+        if name in about.types and source_schema.is_untyped(about.source):
             line = f'type = "{kind}" under [columns.{quoted(name)}]'
             return f"{found['before']}{write} {line} in hush.toml"
         for table, public in about.tables.items():
-            if source_schema.untyped(public.source) and name in _columns(public):
+            if source_schema.is_untyped(public.source) and name in _columns(public):
                 line = f"{public.typed(table, name, kind)} under [tables]"
                 return f"{found['before']}{write} {line} in hush.toml"
         return "" if write == "write" else f". CAST {name} in the SQL"
@@ -206,7 +206,7 @@ class Config:
                 "names, or of a public table, stand under [keys].",
                 code="unknown-column",
             )
-        if source_schema.untyped(self.source):
+        if source_schema.is_untyped(self.source):
             for name, each in self.columns.items():
                 found[name] = source_schema.DECLARED[each.kind or "text"]
         return found
@@ -214,7 +214,7 @@ class Config:
     @property
     def declared(self) -> dict[str, str]:
         """Types of columns that have none of their own."""
-        if not source_schema.untyped(self.source):
+        if not source_schema.is_untyped(self.source):
             return {}
         return {name: each.kind or "text" for name, each in self.columns.items()}
 
@@ -253,7 +253,7 @@ class Config:
 
     def opened(self, ledger: Ledger) -> "Dataset":
         """Open the data; nothing of a reader's own error is shown."""
-        person, untyped = self.person, source_schema.untyped(self.source)
+        person, untyped = self.person, source_schema.is_untyped(self.source)
         refused = InvalidArgument(
             f"source {self.source!r} cannot be read. Check that it is whole, that "
             "every line has the columns of its header, and that "

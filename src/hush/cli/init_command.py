@@ -92,7 +92,7 @@ def _stem(source: str) -> str:
     return stem if stem.isidentifier() else "data"
 
 
-def written(source: str, unit: str, budget: Budget, place: Path) -> str:
+def config_text(source: str, unit: str, budget: Budget, place: Path) -> str:
     """Return the text of a hush.toml for a source."""
     every = source_schema.columns(source).items()
     columns = {n: t for n, t in every if not n.startswith("_")}  # these are left out
@@ -104,9 +104,9 @@ def written(source: str, unit: str, budget: Budget, place: Path) -> str:
             ".to_csv(path, index=False)."
         )
     if unit and unit != "row" and unit not in columns:
-        from hush.tables.expressions.types import meant
+        from hush.tables.expressions.types import near_columns
 
-        near = meant(unit, columns)
+        near = near_columns(unit, columns)
         raise InvalidArgument(
             f"unit {unit!r} is not a column; {near}", code="unknown-column"
         )
@@ -127,7 +127,7 @@ def written(source: str, unit: str, budget: Budget, place: Path) -> str:
         delta=budget.delta,
         stem=name,
     )
-    untyped = source_schema.untyped(source)
+    untyped = source_schema.is_untyped(source)
     named = ((n, t) for n, t in columns.items() if n != unit)
     head += _SPELLED.format(name=name) if untyped else ""
     return head + "".join(_column(n, t, untyped=untyped) for n, t in named)
@@ -163,9 +163,9 @@ def init(
                 f"{str(output)!r} exists. Edit it, name another with -o, or replace "
                 "it with --force."
             )
-        text = written(data, unit, Budget(epsilon=epsilon, delta=delta), output)
+        text = config_text(data, unit, Budget(epsilon=epsilon, delta=delta), output)
         output.write_text(text, encoding="utf-8")
-        if source_schema.untyped(data):
+        if source_schema.is_untyped(data):
             out.note(
                 "Its first line was taken for the names of columns. If it is data, "
                 f"delete {output} and add a header."
@@ -177,5 +177,5 @@ def init(
             f"Wrote {output} for {len(columns)} columns. Fill in what is marked with "
             "<--, then try `hush plan`."
         )
-        out.note(*remarks.weak(epsilon))
+        out.note(*remarks.weak_epsilon(epsilon))
         out.give(file=str(output), columns=columns)

@@ -26,7 +26,7 @@ def address(given: str) -> str:
     return given if "://" in given else f"{_SQLITE}{given}"
 
 
-def present(url: str) -> bool:
+def is_present(url: str) -> bool:
     """Whether a ledger is there; refuse a file that is something else.
 
     Opening would make one where there is none, even inside somebody's other database.
@@ -58,10 +58,10 @@ def present(url: str) -> bool:
     return True
 
 
-def existing(given: str, **more: Any) -> Ledger:
+def open_existing(given: str, **more: Any) -> Ledger:
     """Open a ledger that must be there already."""
     url = address(given)
-    if not present(url):
+    if not is_present(url):
         raise LedgerError(
             f"there is no ledger at {url.removeprefix(_SQLITE)!r}. The first "
             "`hush query` makes it."
@@ -69,18 +69,18 @@ def existing(given: str, **more: Any) -> Ledger:
     return Ledger.open(url, **more)
 
 
-def names(ledger: Ledger) -> list[str]:
+def account_names(ledger: Ledger) -> list[str]:
     """Return the accounts that a ledger has, by name."""
     found = (each.accounts for each in ledger.history() if each.kind == "grant")
     return list(dict.fromkeys(found))
 
 
-def known(about: "Config") -> bool:
+def has_account(about: "Config") -> bool:
     """Whether a data set of this name has an account already, in a file of ours."""
-    if not about.ledger.startswith(_SQLITE) or not present(about.ledger):
+    if not about.ledger.startswith(_SQLITE) or not is_present(about.ledger):
         return False
-    with existing(about.ledger) as ledger:
-        return f"dataset:{about.name}" in names(ledger)
+    with open_existing(about.ledger) as ledger:
+        return f"dataset:{about.name}" in account_names(ledger)
 
 
 def paying(config: "Config", analyst: str | None = None) -> Ledger:
@@ -88,12 +88,12 @@ def paying(config: "Config", analyst: str | None = None) -> Ledger:
 
     It is begun if its file is not there yet; nobody has an account in it then.
     """
-    if analyst is None and not present(config.ledger):
+    if analyst is None and not is_present(config.ledger):
         return Ledger.open(config.ledger, budget=config.budget, dataset=config.name)
-    ledger = existing(config.ledger, dataset=config.name, analyst=analyst)
+    ledger = open_existing(config.ledger, dataset=config.name, analyst=analyst)
     try:
-        if f"dataset:{config.name}" not in names(ledger):
-            kinds = [each.partition(":") for each in names(ledger)]
+        if f"dataset:{config.name}" not in account_names(ledger):
+            kinds = [each.partition(":") for each in account_names(ledger)]
             others = ", ".join(name for kind, _, name in kinds if kind == "dataset")
             raise LedgerError(
                 f"this ledger is of other data ({others or 'none yet'}), not of "
@@ -124,7 +124,7 @@ def _agree(ledger: Ledger, config: "Config") -> None:
         ) from None
 
 
-def granted(ledger: Ledger, analyst: str, share: Budget) -> None:
+def open_grant(ledger: Ledger, analyst: str, share: Budget) -> None:
     """Open an analyst's account, or find that it has this share already."""
     try:
         ledger.grant(share, analyst=analyst)
@@ -140,7 +140,7 @@ def granted(ledger: Ledger, analyst: str, share: Budget) -> None:
         ) from None
 
 
-def linked(ledger: Ledger, name: str, people: str, budget: Budget | None) -> None:
+def open_link(ledger: Ledger, name: str, people: str, budget: Budget | None) -> None:
     """Tie a data set to its people, or find that their account has this budget."""
     known = [each.account for each in ledger.accounts().accounts]
     if f"unit:{people}" not in known and budget is None:
@@ -166,14 +166,14 @@ def _same(ledger: Ledger, people: str, budget: Budget) -> None:
         ) from None
 
 
-def everybody(ledger: Ledger) -> Remaining:
+def balances(ledger: Ledger) -> Remaining:
     """Return what is left to the data set and its people, and then to each analyst."""
     all_ = ledger.accounts().accounts
     analysts = (each for each in all_ if each.account.startswith("analyst:"))
     return Remaining((*ledger.remaining().accounts, *analysts))
 
 
-def left(remaining: Remaining) -> list[dict[str, Any]]:
+def balance(remaining: Remaining) -> list[dict[str, Any]]:
     """Return what is left, as JSON types."""
     return [
         {
@@ -202,7 +202,7 @@ _EXPRESSION = re.compile(
 _ROWS = "form=<Form.ROWS: "
 
 
-def listed(history: Sequence[Record], account: str) -> list[dict[str, Any]]:
+def charges(history: Sequence[Record], account: str) -> list[dict[str, Any]]:
     """Return the charges to an account as JSON types, oldest first."""
     found = []
     for each in history:
@@ -218,7 +218,7 @@ def listed(history: Sequence[Record], account: str) -> list[dict[str, Any]]:
                     "cost": cost_text(notion, amounts),
                     "amount": float(amounts[0]),
                     "delta": float(amounts[1]),
-                    "what": what(facts),
+                    "what": purpose(facts),
                     "analyst": _analyst(each.content["costs"]),
                     "mechanism": facts.get("mechanism", ""),
                 }
@@ -237,7 +237,7 @@ def _analyst(costs: Mapping[str, Any]) -> str | None:
     return next((name for kind, _, name in named if kind == "analyst"), None)
 
 
-def what(facts: Mapping[str, Any]) -> str:
+def purpose(facts: Mapping[str, Any]) -> str:
     """Return what a charge was for: rows and columns, groups, and which rows.
 
     Example:

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hush.cli import config
-from hush.cli.config import placed
+from hush.cli.config import refusal_with_place
 from hush.errors import InvalidArgument, Unsupported
 
 _CALLED = {
@@ -65,22 +65,24 @@ Where = Annotated[
 FOUND = Path(config.NAME)
 
 
-def asked(data: Any, about: config.Config, text: str) -> Any:
+def query_of(data: Any, about: config.Config, text: str) -> Any:
     """Return the query that a statement asks of a data set, or refuse it."""
     from hush.tables.sql import select
 
     try:
         return select.query(data, text, **about.known)
     except (InvalidArgument, Unsupported) as problem:
-        raise type(problem)(placed(str(problem), about), code=problem.code) from None
+        raise type(problem)(
+            refusal_with_place(str(problem), about), code=problem.code
+        ) from None
 
 
-def planned(about: config.Config, text: str, epsilon: float, delta: float) -> Any:
+def plan_of(about: config.Config, text: str, epsilon: float, delta: float) -> Any:
     """Return cost and expected error of a statement, from public numbers alone.
 
     None where the bounds are themselves found in the data: then only the cost is known.
     """
-    from hush.tables.queries.private_bounds import Seeking
+    from hush.tables.queries.private_bounds import PrivateBoundsQuery
 
-    query = asked(about.unread(), about, text)
-    return None if isinstance(query, Seeking) else query.plan(epsilon, delta)
+    query = query_of(about.unread(), about, text)
+    return None if isinstance(query, PrivateBoundsQuery) else query.plan(epsilon, delta)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hush.cli import config, remarks
-from hush.cli.options import FOUND, Delta, Level, Sql, Where, asked
+from hush.cli.options import FOUND, Delta, Level, Sql, Where, query_of
 from hush.cli.session import Column, Debug, Json, Quiet, session
 from hush.errors import InvalidArgument, Unsupported
 
@@ -41,7 +41,7 @@ def plan(
         if (epsilon is None) == (within is None):
             raise InvalidArgument("give -e EPSILON, or --within ERROR: one of the two.")
         about = config.read(where)
-        query = asked(about.unread(), about, text)
+        query = query_of(about.unread(), about, text)
         if not hasattr(query, "plan"):
             raise Unsupported(
                 "bounds that are found in the data cannot be planned with. Give public "
@@ -66,8 +66,8 @@ def plan(
         )
         out.note(
             _SUPPOSED,
-            *remarks.empty(found.says_nothing),
-            *remarks.weak(found.epsilon),
+            *remarks.uninformative(found.says_nothing),
+            *remarks.weak_epsilon(found.epsilon),
             "Nothing was read and nothing was spent.",
         )
         out.give(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hush.cli import config, curve_options, ledgers
-from hush.cli.options import FOUND, Command, Delta, Group, Level, Sql, Where, asked
+from hush.cli.options import FOUND, Command, Delta, Group, Level, Sql, Where, query_of
 from hush.cli.session import Debug, Json, Quiet, session
 from hush.errors import InvalidArgument
 
@@ -23,7 +23,7 @@ Output = Annotated[
 ]
 
 
-def saved(draw: Callable[[], Any], output: Path) -> None:
+def save_plot(draw: Callable[[], Any], output: Path) -> None:
     """Draw and write; the name is checked before anything is worked out."""
     from hush.plots.style import FORMATS, save
 
@@ -65,7 +65,7 @@ def tradeoff(
     """
     with session("plot tradeoff", as_json, quiet, debug) as out:
         named = curve_options.Named.of(gaussian, laplace, pure, approx, rho, mu)
-        saved(_curves("tradeoff", named), output)
+        save_plot(_curves("tradeoff", named), output)
         out.show(f"Wrote {output}.")
         out.give(file=str(output))
 
@@ -89,7 +89,7 @@ def profile(
     """
     with session("plot profile", as_json, quiet, debug) as out:
         named = curve_options.Named.of(gaussian, laplace, pure, approx, rho, mu)
-        saved(_curves("profile", named), output)
+        save_plot(_curves("profile", named), output)
         out.show(f"Wrote {output}.")
         out.give(file=str(output))
 
@@ -110,8 +110,8 @@ def budget(
         from hush import plots
 
         about = config.read(where)
-        with ledgers.existing(about.ledger, dataset=about.name) as ledger:
-            saved(lambda: plots.budget(ledger), output)
+        with ledgers.open_existing(about.ledger, dataset=about.name) as ledger:
+            save_plot(lambda: plots.budget(ledger), output)
         out.show(f"Wrote {output}.")
         out.give(file=str(output))
 
@@ -136,9 +136,9 @@ def error(
         from hush import plots
 
         about = config.read(where)
-        query = asked(about.unread(), about, text)
+        query = query_of(about.unread(), about, text)
         with out.working("planning …"):
-            saved(
+            save_plot(
                 lambda: plots.error(query, delta=delta, level=level, cell=cell), output
             )
         out.show(f"Wrote {output}.")
@@ -191,6 +191,6 @@ def release(
     Example: hush plot release answer.json -o answer.png
     """
     with session("plot release", as_json, quiet, debug) as out:
-        saved(_stored(answer, name), output)
+        save_plot(_stored(answer, name), output)
         out.show(f"Wrote {output}.")
         out.give(file=str(output))

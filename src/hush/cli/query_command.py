@@ -12,7 +12,7 @@ import typer
 
 from hush import checks
 from hush.cli import config, ledgers, remarks, source_schema
-from hush.cli.options import FOUND, Delta, Level, Sql, Where, planned
+from hush.cli.options import FOUND, Delta, Level, Sql, Where, plan_of
 from hush.cli.session import Column, Debug, Json, Quiet, plain, session
 from hush.display import Digits
 from hush.errors import HushError, InvalidArgument, Unsupported
@@ -44,7 +44,7 @@ class _Asked:
     def again(self, about: config.Config) -> _Found:
         if self.key is None:
             raise InvalidArgument("--stored shows the answer of a --key: name it.")
-        with ledgers.existing(about.ledger, dataset=about.name) as ledger:
+        with ledgers.open_existing(about.ledger, dataset=about.name) as ledger:
             answer = stored_answer(about, ledger, self.text, self.key)
             return answer, ledger.remaining(), math.inf
 
@@ -110,7 +110,7 @@ def query(
             raise InvalidArgument("give --csv or --json, not both.")
         about = config.read(where)
         if epsilon is not None:  # refused before anything is opened
-            _drawn(planned(about, text, epsilon, delta), level)
+            _drawn(plan_of(about, text, epsilon, delta), level)
         asked = _Asked(text, key, analyst)
         with out.working("asking the data …"):
             answer, remaining, before = (
@@ -124,16 +124,17 @@ def query(
         if as_csv:
             typer.echo(csv_text(columns, answer.labels), nl=False)
         else:
-            out.table(shown(columns, answer.labels, set(answer.counts)))
+            out.table(shown_columns(columns, answer.labels, set(answer.counts)))
         out.note(
             "",
             *remarks.protection(about, answer, epsilon),
             f"Intervals hold at {level:.0%} each. They cover the noise, not what "
             "bounds and rows cut off.",
-            *remarks.empty(
-                answer.says_nothing(found), untyped=source_schema.untyped(about.source)
+            *remarks.uninformative(
+                answer.says_nothing(found),
+                untyped=source_schema.is_untyped(about.source),
             ),
-            remarks.paid(receipt, before),
+            remarks.payment(receipt, before),
             f"Left: {remaining}",
         )
         out.give(
@@ -146,7 +147,7 @@ def query(
             unit=receipt.unit,
             neighbors=receipt.neighbors,
             receipt=receipt.to_dict(),
-            left=ledgers.left(remaining),
+            left=ledgers.balance(remaining),
         )
 
 
@@ -157,17 +158,17 @@ Labels = Mapping[str, Sequence[str]]
 _NOTHING = "unknown"
 
 
-def ends(columns: Columns) -> set[str]:
+def interval_columns(columns: Columns) -> set[str]:
     """Return the names of columns that are the ends of an interval."""
     named = (f"{name}_{end}" for name in columns for end in ("low", "high"))
     return {each for each in named if each in columns}
 
 
-def shown(columns: Columns, labels: Labels, counts: set[str]) -> list[Column]:
+def shown_columns(columns: Columns, labels: Labels, counts: set[str]) -> list[Column]:
     """Return the columns for people; both ends of an interval share one."""
     found = []
     for name in columns:
-        if name in ends(columns):
+        if name in interval_columns(columns):
             continue
         values = columns[name]
         digits = Digits.of_column(columns, name, count=name in counts)
@@ -230,7 +231,7 @@ def csv_text(columns: Columns, labels: Labels) -> str:
 def _plain(name: str, columns: Columns) -> str:
     """Return the aggregate that a column belongs to."""
     stem = name.rpartition("_")[0]
-    return stem if name in ends(columns) and stem in columns else name
+    return stem if name in interval_columns(columns) and stem in columns else name
 
 
 def _field(value: Any) -> Any:

@@ -23,13 +23,13 @@ def _named(answer: Any, *kinds: type) -> list[str]:
 
 def protection(about: "Config", answer: Any, epsilon: float | None) -> list[str]:
     """Return who is protected, and what that costs the answer."""
-    who = protected(about, answer.receipt)
+    who = protected_by(about, answer.receipt)
     if about.person is None:
-        return [who, *weak(epsilon)]
-    return [who, *_short(about, answer, most_rows(about)), *weak(epsilon)]
+        return [who, *weak_epsilon(epsilon)]
+    return [who, *_short(about, answer, most_rows(about)), *weak_epsilon(epsilon)]
 
 
-def protected(about: "Config", receipt: Any) -> str:
+def protected_by(about: "Config", receipt: Any) -> str:
     """Return who is protected, by what a receipt says."""
     relation = f"{receipt.neighbors} ({_RELATIONS[receipt.neighbors]})"
     if about.person is None:
@@ -56,7 +56,7 @@ def _short(about: "Config", answer: Any, most: str) -> list[str]:
     ]
 
 
-def weak(epsilon: float | None) -> list[str]:
+def weak_epsilon(epsilon: float | None) -> list[str]:
     """Return what is to be said of an ε that is too large to protect.
 
     Example:
@@ -70,7 +70,7 @@ def weak(epsilon: float | None) -> list[str]:
     return [f"At epsilon {epsilon:g} one person hardly has any protection."]
 
 
-def empty(found: Any, *, untyped: bool = False) -> list[str]:
+def uninformative(found: Any, *, untyped: bool = False) -> list[str]:
     """Return what is to be said of a plan or answer with an interval that is no news.
 
     Of a file without types, values may be missing because they were not understood.
@@ -95,7 +95,7 @@ def empty(found: Any, *, untyped: bool = False) -> list[str]:
     return said
 
 
-def paid(receipt: Any, before: float) -> str:
+def payment(receipt: Any, before: float) -> str:
     """Return what was paid; `before` counts the entries that stood already."""
     if receipt.sequence < before:
         where = f"entry {receipt.sequence} ({receipt.hash[:12]}…)"

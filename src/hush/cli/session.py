@@ -188,7 +188,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
 _KNOWN = tuple((re.compile(pattern), change) for pattern, change in _TABLE)
 
 
-def spelled(text: str) -> str:
+def in_shell_words(text: str) -> str:
     """Return a message with its advice in the words of a shell.
 
     Example:
@@ -353,7 +353,7 @@ class Session:
     def failed(self, problem: BaseException, *, debug: bool) -> Code:
         """Say what is wrong and the way out, and return the exit code."""
         told = isinstance(problem, _TOLD.get(self.command, ()))
-        code, text = code_of(problem), words(problem, told=told)
+        code, text = code_of(problem), error_line(problem, told=told)
         if debug:
             # Frames only: the text of a foreign error may hold a value of the data.
             frames = traceback.format_tb(problem.__traceback__)
@@ -366,13 +366,13 @@ class Session:
         return code
 
 
-def words(problem: BaseException, *, told: bool = False) -> str:
+def error_line(problem: BaseException, *, told: bool = False) -> str:
     """Return an error in one line without anything that may come from the data.
 
     A foreign text is `told` where no data was read.
     """
     if isinstance(problem, HushError):
-        return spelled(" ".join(str(problem).split()))
+        return in_shell_words(" ".join(str(problem).split()))
     if isinstance(problem, OSError) and problem.filename:
         return f"{problem.filename!r}: {problem.strerror}."
     if isinstance(problem, KeyboardInterrupt):

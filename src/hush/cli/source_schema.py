@@ -15,7 +15,7 @@ _LINES = (".json", ".jsonl", ".ndjson")
 _KNOWN = (".parquet", *_DELIMITED, *_LINES)
 
 
-def untyped(source: str) -> bool:
+def is_untyped(source: str) -> bool:
     """Whether the columns of a source have no types of their own."""
     return _first(source).suffix in (*_DELIMITED, *_LINES)
 
@@ -68,7 +68,7 @@ def _parquet(path: Path) -> dict[str, str]:
     from hush.tables.engines import files
 
     try:
-        found = files.opened([path.resolve()], "data", {}).schema()
+        found = files.open_files([path.resolve()], "data", {}).schema()
     except InvalidArgument:
         raise InvalidArgument(
             f"source {str(path)!r} is not a Parquet file that can be read.",

@@ -22,7 +22,7 @@ _NO_BOUND = (
 )
 
 
-def described(
+def described_columns(
     about: config.Config, chosen: list[str], bins: int
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what hush.toml says of the columns, and those of which it says too little.
@@ -156,7 +156,7 @@ def synth(
         if rows is not None:
             checks.whole("rows", rows, at_least=0)
         about = config.read(where)
-        domain, unknown = described(about, column or [], bins)
+        domain, unknown = described_columns(about, column or [], bins)
         synthesizer = TreeSynthesizer(domain, epsilon, delta, neighbors=about.neighbors)
         left_out = (
             [f"Left out, having neither keys nor bounds: {', '.join(unknown)}."]
@@ -198,10 +198,10 @@ def synth(
         out.show("", f"Wrote {output}: {len(drawn):,} rows of {len(domain)} columns.")
         out.note(
             *left_out,
-            remarks.protected(about, receipt),
-            *remarks.weak(epsilon),
+            remarks.protected_by(about, receipt),
+            *remarks.weak_epsilon(epsilon),
             _NO_BOUND,
-            remarks.paid(receipt, before),
+            remarks.payment(receipt, before),
             f"Left: {remaining}",
         )
         out.give(
@@ -214,7 +214,7 @@ def synth(
             unit=receipt.unit,
             neighbors=receipt.neighbors,
             receipt=receipt.to_dict(),
-            left=ledgers.left(remaining),
+            left=ledgers.balance(remaining),
         )
 
 

@@ -45,7 +45,7 @@ def verify(
     Example: hush verify trips.budget.db
     """
     with session("verify", as_json, quiet, debug) as out:
-        opened = ledgers.existing(
+        opened = ledgers.open_existing(
             _named(ledger, where), rehearsal=rehearsal, check=False
         )
         with opened, out.working("reading the history …"):

@@ -19,7 +19,7 @@ from hush.tables.bounding.contribution_bounds import UNIT
 from hush.tables.engines import engine
 from hush.tables.expressions import expression
 from hush.tables.expressions.types import named_apart
-from hush.tables.groups.public_keys import fitting, is_key, matched
+from hush.tables.groups.public_keys import is_key, keys_in_types, keys_of_columns
 from hush.units import Unit
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Crossed:
         }
         placed = table.mutate(**named)
         inside = placed.filter([placed[each] != _NOWHERE for each in named])
-        weighed = contribution_bounds.weighted(inside, data.unit, data.rows)
+        weighed = contribution_bounds.with_weights(inside, data.unit, data.rows)
         return weighed.group_by(*named).agg(_n=weighed["_w"].sum().cast("int64"))
 
     def fetch(self) -> tuple[list[Any], Any]:
@@ -116,7 +116,9 @@ def _place(
     others = ibis.literal(_NOWHERE if missing is None else missing, "int64")
     if "edges" in cells:
         return _bin(table, name, cells["edges"], others)
-    keys = matched(given, (name,), fitting(given, (name,), cells["values"]))
+    keys = keys_in_types(
+        given, (name,), keys_of_columns(given, (name,), cells["values"])
+    )
     places = [place for place in range(len(keys) + 1) if place != missing]
     pairs = (
         (is_key(table, (name,), key), ibis.literal(place, "int64"))

@@ -14,20 +14,29 @@ from hush import checks, suggestions
 from hush.errors import InvalidArgument, Unsupported
 from hush.ledger import Ledger
 from hush.tables import join, per_person
-from hush.tables.aggregates.aggregate import Aggregate, Unbounded, Untold
+from hush.tables.aggregates.aggregate import Aggregate, TypeBounded, Unbounded
 from hush.tables.aggregates.count_distinct import counting_people
 from hush.tables.cross_tabulation import Crossed
 from hush.tables.engines import column_names
-from hush.tables.engines.engine import guarded
-from hush.tables.engines.provenance import Origin, standing, unchanged_while_drawn
+from hush.tables.engines.engine import without_engine_text
+from hush.tables.engines.provenance import (
+    Origin,
+    refuse_changed_while_drawn,
+    refuse_unreachable,
+)
 from hush.tables.expressions import expression
-from hush.tables.expressions.parse import words
+from hush.tables.expressions.parse import sql_text
 from hush.tables.expressions.types import Kind, named_apart, one_zero
 from hush.tables.groups.groups import Groups
 from hush.tables.groups.private_keys import FoundGroups
-from hush.tables.groups.public_keys import PublicGroups, fitting, matched, public
+from hush.tables.groups.public_keys import (
+    PublicGroups,
+    keys_in_types,
+    keys_of_columns,
+    public_groups,
+)
 from hush.tables.queries.answer import Answer, Presented
-from hush.tables.queries.private_bounds import Seeking
+from hush.tables.queries.private_bounds import PrivateBoundsQuery
 from hush.tables.queries.table_query import Query
 from hush.tables.sql import select
 from hush.tables.sql.select import Statement
@@ -76,11 +85,11 @@ class Dataset(suggestions.Helpful):
         Guarantee: asked before every charge, it refuses data that cannot be reached or
         are not what was opened; it reads no row, and tells nothing about any.
         """
-        standing(self._origins, self._table)
+        refuse_unreachable(self._origins, self._table)
         return "+".join(each.version(self.ledger) for each in self._origins)
 
     def _unchanged(self) -> None:
-        unchanged_while_drawn(self._origins)
+        refuse_changed_while_drawn(self._origins)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -105,22 +114,26 @@ class Dataset(suggestions.Helpful):
 
         It is SQL text, "fare > 0", or a deferred Ibis expression, `ibis._.fare > 0`.
         """
-        text = written(self._table, condition)
+        text = sql_of_deferred(self._table, condition)
         kept = self._table.filter(expression.truth(self._table, text))
         return self._then(f"where {text}", kept)
 
     def select(self, *, replacing: Iterable[str] = (), **columns: Any) -> "Dataset":
         """Add derived columns, as in speed="distance / hours"; the others stay."""
-        columns = {n: written(self._table, c) for n, c in columns.items()}
-        table = derived(self._table, columns, unit=self.unit, replacing=replacing)
-        return self._then(f"select {_listed(columns)}", table)
+        columns = {n: sql_of_deferred(self._table, c) for n, c in columns.items()}
+        table = with_derived_columns(
+            self._table, columns, unit=self.unit, replacing=replacing
+        )
+        return self._then(f"select {_list_columns(columns)}", table)
 
     def keep(self, columns: Mapping[str, str]) -> "Dataset":
         """Keep some columns, under new names; the unit comes along."""
         chosen = {name: self._table[held] for name, held in columns.items()}
         if self.unit is not None:
             chosen[self.unit] = self._table[self.unit]
-        return self._then(f"keep {_listed(columns)}", self._table.select(**chosen))
+        return self._then(
+            f"keep {_list_columns(columns)}", self._table.select(**chosen)
+        )
 
     def per_person(
         self, *by: str, bounds: Mapping[str, Any] | None = None, **columns: Any
@@ -149,7 +162,9 @@ class Dataset(suggestions.Helpful):
             raise InvalidArgument(f"{self.unit!r} is the unit: people are told apart.")
         plain = named_apart(self._table, by)
         table = per_person.per_person(plain, self.unit, by, columns, bounds or {})
-        step = f"per person {_listed({**dict(zip(by, by, strict=True)), **columns})}"
+        step = (
+            f"per person {_list_columns({**dict(zip(by, by, strict=True)), **columns})}"
+        )
         return self._then(step, table, rows=self.rows if by else 1)
 
     def join(
@@ -166,7 +181,7 @@ class Dataset(suggestions.Helpful):
         Contributions are bounded after the join, by unit; `rows` changes the bound.
         """
         columns = (on,) if isinstance(on, str) else tuple(on)
-        table, named = join.joined(self, other, columns, how)
+        table, named = join.join_tables(self, other, columns, how)
         more = other._origins if isinstance(other, Dataset) else ()
         bound = self.rows if rows is None or self.unit is None else row_bound(rows)
         step = f"{how} join {named} on {', '.join(columns)}"
@@ -194,9 +209,9 @@ class Dataset(suggestions.Helpful):
         columns = tuple(self._groups(name) for name in columns)
         told = replace(self, _table=named_apart(self._table, columns))
         if not isinstance(keys, str):
-            known = fitting(self._table, columns, keys)
-            exact = matched(self._table, columns, known)
-            return Grouped(told, public(columns, known, exact))
+            known = keys_of_columns(self._table, columns, keys)
+            exact = keys_in_types(self._table, columns, known)
+            return Grouped(told, public_groups(columns, known, exact))
         if keys != "private":
             raise InvalidArgument(
                 f'keys must be a list of public values or "private"; got {keys!r}.'
@@ -230,13 +245,15 @@ class Dataset(suggestions.Helpful):
     def agg(self, **aggregates: Aggregate) -> Query: ...
 
     @overload
-    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking: ...
+    def agg(
+        self, **aggregates: Aggregate | Unbounded
+    ) -> Query | PrivateBoundsQuery: ...
 
     def agg(
         self, *unnamed: Any, **aggregates: Aggregate | Unbounded
-    ) -> Query | Seeking:
+    ) -> Query | PrivateBoundsQuery:
         """Ask about all rows together."""
-        _named(unnamed, aggregates)
+        _check_named(unnamed, aggregates)
         return Grouped(self, PublicGroups()).agg(**aggregates)
 
     def sql(
@@ -289,15 +306,17 @@ class Grouped(suggestions.Helpful):
     def agg(self, **aggregates: Aggregate) -> Query: ...
 
     @overload
-    def agg(self, **aggregates: Aggregate | Unbounded) -> Query | Seeking: ...
+    def agg(
+        self, **aggregates: Aggregate | Unbounded
+    ) -> Query | PrivateBoundsQuery: ...
 
     def agg(
         self, *unnamed: Any, **aggregates: Aggregate | Unbounded
-    ) -> Query | Seeking:
+    ) -> Query | PrivateBoundsQuery:
         """Name the aggregates to release."""
-        _named(unnamed, aggregates)
+        _check_named(unnamed, aggregates)
         for name, each in aggregates.items():
-            if not isinstance(each, (Aggregate, Unbounded, Untold)):
+            if not isinstance(each, (Aggregate, Unbounded, TypeBounded)):
                 raise InvalidArgument(
                     f"{name} must be an aggregate such as hush.count(); got a "
                     f"{type(each).__name__}."
@@ -311,18 +330,18 @@ class Grouped(suggestions.Helpful):
         }
         bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
         if len(bounded) < len(aggregates):
-            return Seeking(self.dataset, self.groups, dict(aggregates))
+            return PrivateBoundsQuery(self.dataset, self.groups, dict(aggregates))
         return Query(self.dataset, self.groups, bounded)
 
     def _told(self, each: Any) -> Any:
         """Return an aggregate with the bounds that the types of columns give it."""
         table = self.dataset._table
-        if not isinstance(each, Untold):
+        if not isinstance(each, TypeBounded):
             return each
         return each.told(lambda text: expression.is_truth(table, text))
 
 
-def _named(unnamed: tuple[Any, ...], aggregates: Mapping[str, Any]) -> None:
+def _check_named(unnamed: tuple[Any, ...], aggregates: Mapping[str, Any]) -> None:
     if unnamed or not aggregates:
         raise InvalidArgument(
             "agg needs a name for each aggregate, and at least one, as in "
@@ -330,7 +349,7 @@ def _named(unnamed: tuple[Any, ...], aggregates: Mapping[str, Any]) -> None:
         )
 
 
-def _listed(columns: Mapping[str, str]) -> str:
+def _list_columns(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{text} AS {name}" for name, text in columns.items())
 
 
@@ -345,7 +364,7 @@ def row_bound(rows: int) -> int:
 # of what is allowed, so that it is as total as any other.
 
 
-def written(table: ir.Table, given: Any) -> Any:
+def sql_of_deferred(table: ir.Table, given: Any) -> Any:
     """Return the text of a deferred Ibis expression; whatever else is given stays.
 
     Example:
@@ -355,7 +374,7 @@ def written(table: ir.Table, given: Any) -> Any:
     """
     if not isinstance(given, Deferred):
         return given
-    return guarded(
+    return without_engine_text(
         lambda: _text(table.schema(), given),
         lambda: InvalidArgument(
             f"{given!r} cannot be written as SQL over one row of the columns "
@@ -368,7 +387,7 @@ def _text(schema: ibis.Schema, given: Deferred) -> str:
     rows = ibis.table(schema, name="rows")
     # Its tree, not its text: Ibis leaves out parentheses that change the meaning.
     asked = duckdb.compiler.to_sqlglot(rows.select(found=given.resolve(rows)))
-    return words(asked.expressions[0].unalias().transform(_plain))
+    return sql_text(asked.expressions[0].unalias().transform(_plain))
 
 
 def _plain(node: sql.Expression) -> Any:
@@ -390,7 +409,7 @@ def _literal(node: Any) -> bool:
 # -- Derived columns: new columns of a row, each from that row alone -------------------
 
 
-def derived(
+def with_derived_columns(
     table: ir.Table,
     columns: Mapping[str, str],
     *,

@@ -25,10 +25,10 @@ from hush.ledger import Budget, Ledger, Release
 from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
 from hush.tables.engines import engine, private_tables
-from hush.tables.engines.provenance import Origin, standing
+from hush.tables.engines.provenance import Origin, refuse_unreachable
 from hush.tables.engines.sources import source as table_of
 from hush.tables.expressions.types import told_apart
-from hush.tables.opening import paying
+from hush.tables.opening import paying_ledger
 
 Integers = NDArray[np.int64]
 
@@ -62,7 +62,9 @@ class Edges:
         return list({(a, b) if a < b else (b, a) for a, b in found.tuples(self.ends)})
 
 
-def thinned(edges: Iterable[tuple[Any, Any]], degree: int) -> list[tuple[Any, Any]]:
+def bounded_degree(
+    edges: Iterable[tuple[Any, Any]], degree: int
+) -> list[tuple[Any, Any]]:
     """Return a subgraph of degree at most `degree`, the same for any order of edges.
 
     Guarantee: taking away a node and its edges changes the degrees of the others by at
@@ -133,7 +135,7 @@ class GraphQuery:
         """Return the exact statistic: private."""
         found: Any = data.fetch()
         if self.protects is Protects.NODE:
-            found = thinned(found, self.degree)
+            found = bounded_degree(found, self.degree)
         if self.what == "edges":
             return np.array([len(found)], dtype=np.int64)
         return degrees(found, self.most)
@@ -168,7 +170,7 @@ class Graph:
     @property
     def version(self) -> str:
         """What receipts call the state of the data; see `Dataset.version`."""
-        standing((self.data.origin,), self.data.table)
+        refuse_unreachable((self.data.origin,), self.data.table)
         return self.data.origin.version(self.ledger)
 
     @property
@@ -243,4 +245,4 @@ def open_graph(
     most = checks.whole("degree", degree, at_least=1, at_most=10**6)
     edges = Edges(found.table, (ends[0], ends[1]), found.origin)
     private_tables.remember(given, found.table, found.origin)
-    return Graph(edges, kind, most, paying(ledger, budget, found.name))
+    return Graph(edges, kind, most, paying_ledger(ledger, budget, found.name))

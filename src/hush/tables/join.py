@@ -15,7 +15,7 @@ from hush.errors import InvalidArgument, Unsupported
 from hush.tables.engines import duckdb, private_tables
 from hush.tables.engines.columns import Columns
 from hush.tables.engines.duckdb_join import together
-from hush.tables.engines.engine import alone, fetch, guarded
+from hush.tables.engines.engine import exclusive, fetch, without_engine_text
 from hush.tables.engines.sources import source
 from hush.tables.expressions import expression
 
@@ -26,7 +26,7 @@ _HOW = ("inner", "left")
 _MOST_PUBLIC = 1 << 20
 
 
-def joined(
+def join_tables(
     data: "Dataset", other: Any, on: str | tuple[str, ...] | list[str], how: str
 ) -> tuple[ir.Table, str]:
     """Return a data set's table joined with another, and what a receipt calls that one.
@@ -66,7 +66,7 @@ def _public(
     private_tables.refuse(other, found.table, found.origin)
     right = found.table
     _check(data._table, right, columns, data.unit)
-    copied = guarded(
+    copied = without_engine_text(
         lambda: fetch(right.limit(_MOST_PUBLIC + 1)),
         lambda: InvalidArgument("the public table cannot be read."),
     )
@@ -77,7 +77,7 @@ def _public(
             f"the public table has several rows for one value of {', '.join(columns)}. "
             "Make them unique, or add the columns that tell them apart to on=."
         )
-    beside = guarded(
+    beside = without_engine_text(
         lambda: _beside(data._table.get_backend(), copied, right.schema()),
         lambda: InvalidArgument(
             "the database does not take a copy of the public table: allow its user to "
@@ -91,14 +91,14 @@ def _public(
 def _beside(backend: Any, copied: Columns, schema: ibis.Schema) -> ir.Table:
     """Return a copy of the public table on the engine of the private one."""
     name = ibis.util.gen_name("public")
-    with alone(backend):
+    with exclusive(backend):
         return _copied(backend, name, copied, schema)
 
 
 def _copied(backend: Any, name: str, copied: Columns, schema: ibis.Schema) -> ir.Table:
     if backend.name == "duckdb":
         lists = {each: copied[each].tolist() for each in copied.column_names}
-        return duckdb.copied(backend, name, lists, schema)
+        return duckdb.copy_columns(backend, name, lists, schema)
     public = copied.to_arrow(schema)
     if backend.name != "postgres":
         return ibis.memtable(public)

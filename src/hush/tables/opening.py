@@ -11,7 +11,7 @@ from hush.ledger import Budget, Ledger
 from hush.tables.dataset import Dataset, row_bound
 from hush.tables.engines import private_tables
 from hush.tables.engines.sources import source
-from hush.tables.expressions.types import meant, told_apart
+from hush.tables.expressions.types import near_columns, told_apart
 from hush.tracebacks import brief
 from hush.units import Neighbors
 
@@ -90,7 +90,7 @@ def _own(ledger: Ledger, name: str) -> None:
         )
 
 
-def paying(given: Any, budget: Budget | None, name: str) -> Ledger:
+def paying_ledger(given: Any, budget: Budget | None, name: str) -> Ledger:
     """Return the ledger that was given, or the one at its address."""
     if isinstance(given, Ledger):
         if budget is not None:  # opens the account, or refuses another budget than its
@@ -159,7 +159,7 @@ def open_table(
     _people(unit, rows, groups)
     found = source(given, name, types)
     if unit is not None and unit not in found.table.columns:
-        near = meant(unit, found.table.columns)
+        near = near_columns(unit, found.table.columns)
         raise InvalidArgument(
             f"unit {checks.shown(unit)} is not a column; {near}", code="unknown-column"
         )
@@ -172,6 +172,6 @@ def open_table(
         unit,
         1 if unit is None else row_bound(_ROWS if rows is None else rows),
         Neighbors.of(neighbors),
-        paying(ledger, budget, found.name),
+        paying_ledger(ledger, budget, found.name),
         groups if groups is None else checks.whole("groups", groups, at_least=1),
     )

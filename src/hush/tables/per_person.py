@@ -19,10 +19,15 @@ from sqlglot import expressions as sql
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.expressions import expression
-from hush.tables.expressions.parse import apart, place, spelt, words
-from hush.tables.expressions.parse import only as takes
-from hush.tables.expressions.parse_coverage import refuse_unread, tracked
-from hush.tables.expressions.types import Kind, one_zero, only
+from hush.tables.expressions.parse import (
+    node_text,
+    place_of,
+    sql_text,
+    with_columns_apart,
+)
+from hush.tables.expressions.parse import refuse_other_parts as takes
+from hush.tables.expressions.parse_coverage import refuse_unread, track
+from hush.tables.expressions.types import Kind, one_zero, value_where
 from hush.tables.sql import aggregates
 
 _ALLOWED = "COUNT SUM AVG MIN MAX"
@@ -82,32 +87,34 @@ def _free(name: str, taken: set[str]) -> None:
 
 
 def _read(table: ir.Table, text: str, name: str, bounds: Mapping[str, Any]) -> Measure:
-    asked = apart(tracked(expression.parse(text)), table.columns)
+    asked = with_columns_apart(track(expression.parse(text)), table.columns)
     found = _measure(asked, name, bounds)
-    refuse_unread(asked, place)
+    refuse_unread(asked, place_of)
     return found
 
 
 def _measure(asked: sql.Expression, name: str, bounds: Mapping[str, Any]) -> Measure:
-    node, condition = aggregates.filtered(asked)
+    node, condition = aggregates.split_filter(asked)
     if isinstance(node, sql.Count):
         takes(node, "this big_int")
         return _count(node, condition, name)
     if isinstance(node, (sql.Sum, sql.Avg)):
         takes(node, "this")
-        value, limits = aggregates.bounded(node.this, bounds, condition, node)
+        value, limits = aggregates.bounded_expression(
+            node.this, bounds, condition, node
+        )
         if isinstance(limits, str):
             raise Unsupported(
-                f"{spelt(node)!r} needs two numbers as bounds here: private bounds are "
-                "found for what is released, not for one person's rows."
+                f"{node_text(node)!r} needs two numbers as bounds here: private bounds "
+                "are found for what is released, not for one person's rows."
             )
         return _total(value, Grid.of(limits), name, average=isinstance(node, sql.Avg))
     if isinstance(node, (sql.Min, sql.Max)):
         takes(node, "this")
-        value = aggregates.when(condition, words(node.this))
+        value = aggregates.value_when(condition, sql_text(node.this))
         return _end(value, name, largest=isinstance(node, sql.Max))
     raise Unsupported(
-        f"{spelt(node)!r} is not known per person{place(node)}: use {_ALLOWED}."
+        f"{node_text(node)!r} is not known per person{place_of(node)}: use {_ALLOWED}."
     )
 
 
@@ -120,13 +127,14 @@ def _count(node: sql.Count, condition: Any, name: str) -> Measure:
         takes(node.this, "")
         if condition is None:
             return Measure(_nothing, _nothing, lambda t: t["_p"])
-        inner = aggregates.when(condition, "1")
+        inner = aggregates.value_when(condition, "1")
     elif isinstance(node.this, sql.Distinct):
         raise Unsupported(
-            f"{spelt(node)!r} is not known per person{place(node)}: use {_ALLOWED}."
+            f"{node_text(node)!r} is not known per person{place_of(node)}: use "
+            f"{_ALLOWED}."
         )
     else:
-        inner = aggregates.when(condition, words(node.this))
+        inner = aggregates.value_when(condition, sql_text(node.this))
     return Measure(
         lambda t: {name: expression.typed(t, inner).value},
         lambda t: {name: t[name].count()},
@@ -149,7 +157,7 @@ def _total(text: str, grid: Grid, name: str, *, average: bool) -> Measure:
         above = table[steps].cast("float64")
         total = (above + many * float(grid.low)) * float(grid.step)
         some = ibis.greatest(many, 1.0)  # engines may divide where nothing is there
-        return only(many > 0, total / some if average else total)
+        return value_where(many > 0, total / some if average else total)
 
     return Measure(lambda t: {name: expression.unclamped(t, text)}, added, shown)
 

@@ -9,7 +9,7 @@ from scipy import stats
 import hush
 from hush.mechanisms import DiscreteGaussian, Geometric, Laplace
 from hush.noise import Seeded, discrete_gaussian, discrete_laplace
-from hush.tables.aggregates.aggregate import Noise, quotient, reach
+from hush.tables.aggregates.aggregate import Noise, quotient, quotient_noise
 from hush.tables.bounding.sensitivity import Limit, rows_of
 from hush.units import Neighbors
 
@@ -43,7 +43,7 @@ def test_the_noise_of_a_quotient_is_bounded_at_its_level_and_hardly_more(
     gaussian, widths, level
 ):
     one, other = (Noise(gaussian, each, 1.0) for each in widths)
-    bars = reach(one, other, level)
+    bars = quotient_noise(one, other, level)
     assert np.all(np.diff(bars) >= 0)
     for place in (0, 1, 256, 700, 1024):
         rate = missed(gaussian, widths, place / 1024, bars[place])
@@ -56,7 +56,7 @@ def test_small_noise_keeps_its_level_too(gaussian):
     for width in (4.0, 7.3):
         one = Noise(gaussian, width, 1.0)
         for level in LEVELS:
-            bars = reach(one, one, level)
+            bars = quotient_noise(one, one, level)
             for place in (0, 512, 1024):
                 assert missed(gaussian, (width, width), place / 1024, bars[place]) <= (
                     1 - level
@@ -65,7 +65,7 @@ def test_small_noise_keeps_its_level_too(gaussian):
 
 def test_bars_of_each_number_by_itself_would_be_much_wider():
     noise = Noise(False, 1e6, 1.0)
-    both = reach(noise, noise, 0.95)[-1]
+    both = quotient_noise(noise, noise, 0.95)[-1]
     assert both < 0.65 * 2 * 1e6 * math.log(40)
 
 

@@ -152,15 +152,15 @@ def test_people_move_by_as_many_groups_as_one_is_counted_in(caps, neighbors):
 
 def test_the_number_of_people_moves_by_one_whatever_rows_are():
     table = pyarrow.table({"u": [1, 1, 2, 3] * 100, "g": ["a"] * 400})
-    (part,) = people_of(table, rows=40, keys=None).parts
+    (part,) = people_of(table, rows=40, keys=None).compiled.parts
     assert part.sensitivity(1) == part.sensitivity(2) == 1
     private = people_of(table, rows=40, keys="private")
-    assert private.parts[0].sensitivity(1) == 40
+    assert private.compiled.parts[0].sensitivity(1) == 40
     data = hush.open(table, unit="u", rows=40, budget=hush.Budget(epsilon=1))
     for asked in ("COUNT(DISTINCT u)", 'COUNT(DISTINCT "u")'):
         query = data.prepare(f"SELECT {asked} AS n FROM data").query
         assert query.compiled.parts == (part,)
-    (other,) = data.agg(n=hush.count_distinct("g")).parts
+    (other,) = data.agg(n=hush.count_distinct("g")).compiled.parts
     assert other.sensitivity(1) == 40
 
 

@@ -17,10 +17,10 @@ from hush.noise import Seeded
 from hush.tables.aggregates.quantile_aggregates import (
     MOST,
     Axis,
-    _coded,
-    cells,
-    fitting,
-    read,
+    _codes_and_values,
+    cell_weights,
+    cells_per_group,
+    group_histograms,
 )
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT
@@ -41,9 +41,11 @@ def arrow(rows):
 
 
 def histograms(table, axis, rows=2, by=("g",), keys=KEYS):
-    weighted = contribution_bounds.weighted(table, "u", rows)
+    weighted = contribution_bounds.with_weights(table, "u", rows)
     value = expression.number(weighted, "x")
-    return read(fetch(cells(weighted, by, value, axis)), by, keys, axis)
+    return group_histograms(
+        fetch(cell_weights(weighted, by, value, axis)), by, keys, axis
+    )
 
 
 def dense(found):
@@ -149,8 +151,8 @@ def test_exhaustive_neighbors_of_tiny_tables(rows):
     assert 0.99 * rows * UNIT < moved.sum(axis=1).max() <= rows * UNIT
     # The twin that forgets to bound: whole rows for everybody.
     loose = table.mutate(_w=ibis.literal(UNIT, "int64"))
-    rows_of = cells(loose, ("c", "g"), expression.number(loose, "x"), axis)
-    twin = dense(read(fetch(rows_of), ("c", "g"), keys, axis))
+    rows_of = cell_weights(loose, ("c", "g"), expression.number(loose, "x"), axis)
+    twin = dense(group_histograms(fetch(rows_of), ("c", "g"), keys, axis))
     twin = twin.reshape(len(cases), -1)
     assert (twin - twin[0]).sum(axis=1).max() > rows * UNIT
 
@@ -215,9 +217,9 @@ def test_an_axis_covers_its_bounds(lower, width, size):
 
 
 def test_public_numbers_choose_the_size():
-    assert fitting(1) == MOST
-    assert fitting(64) * 64 <= 1 << 22
-    assert fitting(10**6) == 64
+    assert cells_per_group(1) == MOST
+    assert cells_per_group(64) * 64 <= 1 << 22
+    assert cells_per_group(10**6) == 64
 
 
 @pytest.mark.parametrize("bad", [(1, 0), (math.nan, 1), (0, math.inf), (0,), None])
@@ -231,5 +233,5 @@ def test_bad_bounds_are_refused(bad):
 )
 def test_codes_tell_values_apart(values):
     column = objects(values) if None in values else np.array(values)
-    code, listed = _coded(column)
+    code, listed = _codes_and_values(column)
     assert [listed[i] for i in code.tolist()] == column.tolist()

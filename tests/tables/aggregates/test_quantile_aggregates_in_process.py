@@ -9,9 +9,9 @@ import pyarrow
 import pytest
 
 import hush
-from hush.tables.aggregates.quantile_aggregates import Axis, Census, Cut
+from hush.tables.aggregates.quantile_aggregates import Axis, CellsInProcess, Cut
 from hush.tables.bounding import in_process
-from hush.tables.bounding.contribution_bounds import UNIT, share, shares
+from hush.tables.bounding.contribution_bounds import UNIT, row_weight, row_weights
 from hush.tables.engines.columns import Columns
 from hush.tables.engines.engine import fetch
 from tables.desk import parts
@@ -81,7 +81,7 @@ def test_it_has_the_cells_of_the_relation(monkeypatch, keys, how):
     HOW[how](monkeypatch)
     table = people(1)
     query = asked(table, keys)
-    assert [type(each) for each in query.compiled.relations] == [Census]
+    assert [type(each) for each in query.compiled.relations] == [CellsInProcess]
     expected = read(query, own=False)
     assert expected.sum() > 0
     assert np.array_equal(read(query), expected)
@@ -120,7 +120,7 @@ def test_exhaustive_neighbors_of_tiny_tables(rows):
     data = hush.open(table, unit="who", rows=rows, budget=hush.Budget(epsilon=1))
     grouped = data.group_by("h", keys=range(2 * len(cases)))
     query = grouped.agg(q=hush.median("x", bounds=(-3, 5)))
-    assert [type(each) for each in query.compiled.relations] == [Census]
+    assert [type(each) for each in query.compiled.relations] == [CellsInProcess]
     found = read(query).reshape(len(cases), -1)
     moved = found - found[0]
     assert np.all(moved >= 0)
@@ -137,9 +137,9 @@ def test_weights_are_those_of_an_engine():
     held = np.concatenate([np.arange(1, 5000), 2 ** np.arange(13, 40)])
     table = ibis.duckdb.connect().create_table("t", pyarrow.table({"held": held}))
     for rows in (1, 3, 5, 7, 1000, 1 << 20):
-        found = fetch(table.select("held", w=share(table["held"], rows)))
+        found = fetch(table.select("held", w=row_weight(table["held"], rows)))
         order = np.argsort(found["held"])
-        assert np.array_equal(found["w"][order], shares(held, rows))
+        assert np.array_equal(found["w"][order], row_weights(held, rows))
 
 
 @pytest.mark.parametrize("few", [in_process._FEW, -(10**9)], ids=["near", "far"])
@@ -151,7 +151,7 @@ def test_people_who_came_later_take_nobodys_place(monkeypatch, few):
     table = ibis.duckdb.connect().create_table(
         "t", pyarrow.table({"_unit": who, "_n": number})
     )
-    honest = in_process.engine.asked
+    honest = in_process.engine.run_sql
 
     def earlier(relation, text, values=()):
         found = honest(relation, text, values)
@@ -161,8 +161,8 @@ def test_people_who_came_later_take_nobodys_place(monkeypatch, few):
             {n: np.array([v]) for n, v in (("held", 2), ("low", 1), ("high", 4))}
         )
 
-    monkeypatch.setattr(in_process.engine, "asked", earlier)
-    (found,) = in_process.handed(table, {"_n": "INTEGER"})
+    monkeypatch.setattr(in_process.engine, "run_sql", earlier)
+    (found,) = in_process.fetched_rows(table, {"_n": "INTEGER"})
     assert sorted(found.numbers["_n"].tolist()) == [5, 6, 9]
     assert len(set(found.people.tolist())) == 3
     assert max(found.people) < found.many
@@ -186,18 +186,18 @@ def test_public_types_and_numbers_decide():
     ] == [Cut]
     polars = ibis.polars.connect().create_table("t", table)
     assert [type(each) for each in asked(polars).compiled.relations] == [Cut]
-    view, cut = asked(table).view, Cut("x", Axis.of((0, 1), 1 << 16))
-    assert Census.serves(cut, view)
+    view, cut = asked(table).compiled.rows, Cut("x", Axis.of((0, 1), 1 << 16))
+    assert CellsInProcess.serves(cut, view)
     sampled = hush.open(
         table, unit="who", rows=3, groups=2, budget=hush.Budget(epsilon=1)
     )
     grouped = sampled.group_by("h", keys=range(4)).agg(q=hush.median("x", (0, 1)))
-    assert not Census.serves(cut, grouped.view)
+    assert not CellsInProcess.serves(cut, grouped.compiled.rows)
     many = sampled.group_by("h", keys=range(0, 2000, 7)).agg(q=hush.median("x", (0, 1)))
-    assert not Census.serves(cut, many.view)
+    assert not CellsInProcess.serves(cut, many.compiled.rows)
 
 
 def test_a_plan_says_where_rows_are_weighed():
     query = asked(people(5))
-    assert Census.note in query.explain()
+    assert CellsInProcess.note in query.explain()
     assert '"_code"' in query.sql_text()

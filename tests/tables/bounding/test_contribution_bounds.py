@@ -145,7 +145,7 @@ def test_removing_one_person_leaves_the_others_as_they_are():
 
     def weights(kept, name):
         table = connection.create_table(name, pyarrow.table(arrow(kept)))
-        found = contribution_bounds.weighted(table, "u", 4).to_pyarrow().to_pylist()
+        found = contribution_bounds.with_weights(table, "u", 4).to_pyarrow().to_pylist()
         return {(row["u"], row["x"]): row["_w"] for row in found}
 
     everyone = weights(rows, "all")

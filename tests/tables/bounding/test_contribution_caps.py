@@ -15,7 +15,12 @@ from hush.errors import InvalidArgument
 from hush.tables.bounding import contribution_caps
 from hush.tables.bounding import contribution_caps as module
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.contribution_caps import Caps, Field, capped, nth_of_sorted
+from hush.tables.bounding.contribution_caps import (
+    Caps,
+    Field,
+    capped_rows,
+    nth_of_sorted,
+)
 from hush.tables.engines.engine import fetch
 
 pytestmark = pytest.mark.usefixtures("one_text")
@@ -39,7 +44,7 @@ def fields(table, *, wide=0):
 def kept(table, caps, *, wide=0, **options):
     """What is kept as {(group, value): weight}, rows of one kind added up."""
     group = None if caps.groups is None else "g"
-    relation = capped(
+    relation = capped_rows(
         table, "u", fields(table, wide=wide), caps, group=group, **options
     )
     found = Counter()
@@ -164,9 +169,9 @@ def test_hashes_that_tell_nothing_apart_never_exceed_the_caps(
     def nothing(_, *values):
         return (values[0].cast("int64") * 0).cast("int64")
 
-    monkeypatch.setattr(module, "keyed", nothing)
+    monkeypatch.setattr(module, "keyed_hash", nothing)
     for each in (module, contribution_caps):
-        monkeypatch.setattr(each, "hashed", lambda value: nothing(0, value))
+        monkeypatch.setattr(each, "hash_of", lambda value: nothing(0, value))
     own = [(1, i % 8, i % 32) for i in range(40)]
     found = kept(engine.table(arrow(own)), caps, wide=wide)
     holds(found, caps, own)
@@ -194,7 +199,7 @@ def test_columns_that_tell_rows_apart_spread_the_sample(make):
     # Fifty rows of one kind and fifty of another, told apart by their values only.
     rows = [(p, i % 2, i % 32) for p in range(40) for i in range(64)]
     table = make(rows)
-    relation = capped(
+    relation = capped_rows(
         table, "u", [Field("g", table["g"], 3)], Caps(4), tell=("x",), salt=1
     )
     found = Counter(row["g"] for row in fetch(relation).to_pylist())
@@ -263,13 +268,13 @@ def test_what_makes_no_sense_is_refused_before_anything_is_read():
     for bad in (
         lambda: Caps(0),
         lambda: Caps(3, 0),
-        lambda: capped(table, "u", [], Caps(3)),
-        lambda: capped(table, "u", [one, one], Caps(3)),
-        lambda: capped(table, "u", [one], Caps(3, 2)),
-        lambda: capped(table, "u", [one], Caps(3, 2), group="x"),
-        lambda: capped(table, "v", [one], Caps(3)),
-        lambda: capped(table, "u", [one], Caps(3), tell=("x",)),
-        lambda: capped(table, "u", [Field("g", table["g"], 63)], Caps(3)),
+        lambda: capped_rows(table, "u", [], Caps(3)),
+        lambda: capped_rows(table, "u", [one, one], Caps(3)),
+        lambda: capped_rows(table, "u", [one], Caps(3, 2)),
+        lambda: capped_rows(table, "u", [one], Caps(3, 2), group="x"),
+        lambda: capped_rows(table, "v", [one], Caps(3)),
+        lambda: capped_rows(table, "u", [one], Caps(3), tell=("x",)),
+        lambda: capped_rows(table, "u", [Field("g", table["g"], 63)], Caps(3)),
     ):
         with pytest.raises(InvalidArgument):
             bad()

@@ -9,7 +9,7 @@ import pytest
 
 from hush.tables.bounding import contribution_caps
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.contribution_caps import Caps, Field, capped
+from hush.tables.bounding.contribution_caps import Caps, Field, capped_rows
 from hush.tables.engines.engine import fetch
 
 MOST = (1 << contribution_caps.BITS) - 1
@@ -27,14 +27,14 @@ def test_what_is_sealed_can_be_opened():
     turned = given[::-1]
     people = [i % 7 - 3 for i in range(len(given))]
     rows = table(people, a=given, b=turned)
-    closed = contribution_caps.sealed(rows, "u", ["a", "b"], 9)
-    found = fetch(contribution_caps.opened(closed, "u", ["a", "b"], 9))
+    closed = contribution_caps.seal(rows, "u", ["a", "b"], 9)
+    found = fetch(contribution_caps.unseal(closed, "u", ["a", "b"], 9))
     same = Counter(zip(people, given, turned, strict=True))
     assert Counter(found.tuples(("u", "a", "b"))) == same
     words = [word for word in fetch(closed)["a"].tolist() if word is not None]
     assert all(0 <= word <= MOST for word in words)
     assert (
-        fetch(contribution_caps.opened(closed, "u", ["a", "b"], 8))["a"].tolist()
+        fetch(contribution_caps.unseal(closed, "u", ["a", "b"], 8))["a"].tolist()
         != given
     )
 
@@ -44,7 +44,7 @@ def test_seals_are_different_and_everybody_has_an_order_of_their_own():
     orders = []
     for person in ("a", "b"):
         closed = fetch(
-            contribution_caps.sealed(table([person] * 2000, n=numbers), "u", ["n"], 0)
+            contribution_caps.seal(table([person] * 2000, n=numbers), "u", ["n"], 0)
         )["n"]
         assert len(set(closed.tolist())) == 2000
         orders.append(np.argsort(closed))
@@ -63,7 +63,7 @@ def test_wide_rows_are_kept_in_the_order_of_their_seals(caps):
     value = generator.integers(0, 3, count) << 57  # many equal rows
     rows = table(people, g=group, x=value)
     found = fetch(
-        capped(
+        capped_rows(
             rows,
             "u",
             [Field("g", rows["g"], 3), Field("x", rows["x"], 59)],
@@ -74,7 +74,7 @@ def test_wide_rows_are_kept_in_the_order_of_their_seals(caps):
     )
     assert set(found["_w"].tolist()) == {UNIT}
     numbers = ((group << 59) + value).tolist()
-    asked = contribution_caps.sealed(table(people, n=numbers), "u", ["n"], 4)
+    asked = contribution_caps.seal(table(people, n=numbers), "u", ["n"], 4)
     closed = fetch(asked).tuples(("u", "n"))
     assert [person for person, _ in closed] == people  # in the order of the rows
     plain = dict(zip(closed, numbers, strict=True))

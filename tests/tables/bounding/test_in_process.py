@@ -13,7 +13,7 @@ from hush.audit import neighbors_of, replay
 from hush.tables.bounding import in_process
 from hush.tables.bounding.contribution_bounds import UNIT
 from hush.tables.bounding.contribution_caps import Caps
-from hush.tables.bounding.in_process import Rows, Sample
+from hush.tables.bounding.in_process import Rows, SampledSums
 from hush.tables.bounding.relations import Sums
 from tables.desk import base, parts
 
@@ -76,7 +76,7 @@ def test_it_has_the_sums_of_the_relation(monkeypatch, caps, how):
     HOW[how](monkeypatch)
     table = people(1)
     query = asked(table, *caps)
-    assert [type(each) for each in query.compiled.relations] == [Sample]
+    assert [type(each) for each in query.compiled.relations] == [SampledSums]
     expected = read(query, own=False)
     assert len(expected) == 5
     assert read(query) == expected
@@ -128,7 +128,9 @@ def test_every_tiny_table_keeps_what_it_should(monkeypatch, caps, lead):
     rows = [(person, word) for person, case in enumerate(cases) for word in case]
     order = np.random.default_rng(3).permutation(len(rows))
     who, word = (np.array(each)[order] for each in zip(*rows, strict=True))
-    found = in_process.kept(Rows(who, len(cases), {"_word": word}), caps, (shift, mask))
+    found = in_process.kept_words(
+        Rows(who, len(cases), {"_word": word}), caps, (shift, mask)
+    )
     assert found.tolist() == oracle(rows, caps, shift, mask)
 
 
@@ -145,7 +147,7 @@ def test_counts_alone_and_keys_of_one_group():
         people(4), unit="who", rows=2, groups=1, budget=hush.Budget(epsilon=1)
     )
     whole = data.agg(n=hush.count(), s=hush.sum("x", bounds=(-1, 1)))
-    assert [type(each) for each in whole.compiled.relations] == [Sample]
+    assert [type(each) for each in whole.compiled.relations] == [SampledSums]
     assert read(whole) == read(whole, own=False)
 
 
@@ -173,7 +175,7 @@ def test_replays_on_neighbors(neighbors, desk):
         query = data.group_by("h", keys=range(3)).agg(
             n=hush.count(), m=hush.mean("x", (0, 30)), q=hush.median("x", (0, 30))
         )
-        assert Sample in map(type, query.compiled.relations)
+        assert SampledSums in map(type, query.compiled.relations)
         return query.release(epsilon=20)
 
     pairs = 0
@@ -194,7 +196,7 @@ def test_a_sample_that_others_disturb_is_found(monkeypatch, desk):
     def first(rows, caps, group):
         return np.sort(rows.numbers["_word"])[: 10 * caps.rows]
 
-    monkeypatch.setattr(in_process, "kept", first)
+    monkeypatch.setattr(in_process, "kept_words", first)
     with pytest.raises(AssertionError, match="passed"):
         test_replays_on_neighbors("add-remove", desk)
 
@@ -215,5 +217,5 @@ def test_public_types_and_numbers_decide():
 
 def test_a_plan_says_where_rows_are_kept():
     query = asked(people(6))
-    assert Sample.note in query.explain()
+    assert SampledSums.note in query.explain()
     assert '"_word"' in query.sql_text()

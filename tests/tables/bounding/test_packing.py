@@ -9,13 +9,13 @@ import pytest
 from hush.mechanisms.partition_selection import vote
 from hush.tables.bounding import packing as module
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.packing import Rule, Words, mixed
+from hush.tables.bounding.packing import Rule, Words, mixed_words
 
 BITS = 4
 
 
 def marked(people, keys):
-    return mixed(people.astype(np.uint64), keys.astype(np.uint64))
+    return mixed_words(people.astype(np.uint64), keys.astype(np.uint64))
 
 
 def tallied(rows, rule, mark=marked):
@@ -139,7 +139,9 @@ def test_votes_are_exact():
 def test_a_mark_of_places_is_found():
     # The twin that must fail: which keys are kept depends on who else is there.
     def placed(people, keys):
-        return mixed((people - people.min()).astype(np.uint64), keys.astype(np.uint64))
+        return mixed_words(
+            (people - people.min()).astype(np.uint64), keys.astype(np.uint64)
+        )
 
     with pytest.raises(AssertionError):
         check_one_person(crowd(1), Rule(2, 3, cut=False), placed)

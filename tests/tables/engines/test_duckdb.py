@@ -97,7 +97,7 @@ def test_copies_arrive_whole_in_parts(monkeypatch, rows):
     monkeypatch.setattr(duckdb, "_AT_ONCE", 2)
     columns = {"id": list(range(rows)), "day": [None, DAY, DAY, None, DAY][:rows]}
     types = {"id": "int64", "day": "date"}
-    made = duckdb.copied(ibis.duckdb.connect(), "copy", columns, types)
+    made = duckdb.copy_columns(ibis.duckdb.connect(), "copy", columns, types)
     assert fetch(made.order_by("id")).to_pylist() == [
         {"id": i, "day": columns["day"][i]} for i in range(rows)
     ]

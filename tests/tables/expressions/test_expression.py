@@ -380,9 +380,9 @@ def test_bad_bins_are_refused(bad):
 
 
 def test_long_expressions_stay_short_or_are_refused(table):
-    from hush.tables.expressions.types import size
+    from hush.tables.expressions.types import node_count
 
-    assert size(expression.typed(table, "x / y * 60 + i").value) < 200
+    assert node_count(expression.typed(table, "x / y * 60 + i").value) < 200
     with pytest.raises(Unsupported, match="select"):
         expression.typed(table, " / ".join(["(x * y)"] * 40))
 

@@ -9,12 +9,12 @@ import pytest
 
 import hush
 from hush.tables.bounding import packing
-from hush.tables.bounding.packing import mixed
+from hush.tables.bounding.packing import mixed_words
 from hush.tables.bounding.relations import Sums
 from hush.tables.engines.engine import fetch
 from hush.tables.groups import packed_votes
-from hush.tables.groups.packed_votes import Roll
-from hush.tables.groups.votes import Poll
+from hush.tables.groups.packed_votes import PackedVotes
+from hush.tables.groups.votes import VotesWithSums
 from hush.tables.queries.table_query import CompiledQuery
 
 pytestmark = pytest.mark.usefixtures("one_text")
@@ -69,9 +69,9 @@ CUT = pytest.mark.parametrize("cut", [True, False], ids=["cut", "whole"])
 def test_it_is_the_poll_where_nobody_has_too_many_keys(cut):
     query = asked(people(1), cut=cut)
     (own,) = query.compiled.relations
-    assert isinstance(own, Roll)
+    assert isinstance(own, PackedVotes)
     votes, rows = read(query)
-    assert (votes, rows) == read(query, (Poll(own.ballot, own.sums, cut),))
+    assert (votes, rows) == read(query, (VotesWithSums(own.ballot, own.sums, cut),))
     assert any(None in key for key in votes)
     assert len(votes) > 30
     assert all(isinstance(part, int) for key in votes for part in key if part)
@@ -161,8 +161,8 @@ def test_sums_are_read_by_their_own_relation_and_are_those_of_a_poll():
     table = people(5)
     query = asked(table, ("k",), x=hush.sum("x", bounds=(-1, 1)))
     own, sums = query.compiled.relations
-    assert isinstance(own, Roll)
-    poll = (Poll(own.ballot, sums, cut=False),)
+    assert isinstance(own, PackedVotes)
+    poll = (VotesWithSums(own.ballot, sums, cut=False),)
     assert read(query) == read(query, poll)
     one, two = (query.compiled.result(each) for each in ((), poll))
     keys = tuple(read(query)[0])
@@ -173,7 +173,7 @@ def test_sums_are_read_by_their_own_relation_and_are_those_of_a_poll():
         asked(table, ("k",), 2, cut=True, x=query.aggregates["x"]).compiled.relations[
             0
         ],
-        Poll,
+        VotesWithSums,
     )
 
 
@@ -211,22 +211,24 @@ def test_types_and_engines_decide():
     table = connection.create_table(
         "t", schema={"u": "int64", "s": "string", "b": "uint64", "i": "int8"}
     )
-    assert packed_votes.fits(table, "u", ("i",))
-    assert not packed_votes.fits(table, None, ("i",))
+    assert packed_votes.can_be_packed(table, "u", ("i",))
+    assert not packed_votes.can_be_packed(table, None, ("i",))
     for unit, by in (("s", ("i",)), ("u", ("s",)), ("u", ("i", "b")), ("b", ("i",))):
-        assert not packed_votes.fits(table, unit, by)
+        assert not packed_votes.can_be_packed(table, unit, by)
     other = ibis.polars.connect().create_table("t", pyarrow.table({"u": [1], "i": [1]}))
-    assert not packed_votes.fits(other, "u", ("i",))
+    assert not packed_votes.can_be_packed(other, "u", ("i",))
 
 
 def test_texts_are_asked_of_the_engine():
     table = people(7).append_column("s", pyarrow.array(["a"] * 500))
-    assert {type(each) for each in asked(table, ("s",)).compiled.relations} == {Poll}
+    assert {type(each) for each in asked(table, ("s",)).compiled.relations} == {
+        VotesWithSums
+    }
 
 
 def test_a_plan_says_where_rows_are_counted():
     query = asked(people(8), ("k",))
-    assert Roll.note in query.explain()
+    assert PackedVotes.note in query.explain()
     assert "_unit" in query.sql_text()
 
 
@@ -236,7 +238,7 @@ def test_ranks_are_a_code_of_different_rows():
         packing.Column(generator.integers(0, 5, 200), generator.random(200) < 0.2)
         for _ in range(3)
     )
-    code, listed = packing.ranked(columns)
+    code, listed = packing.rank_codes(columns)
     for each, one in zip(columns, listed, strict=True):
         assert np.array_equal(one[code].values, each.values)
         assert np.array_equal(one[code].null, each.null)
@@ -247,4 +249,4 @@ def test_a_hash_sees_null_and_order():
     one = packing.Column(np.array([0, 0]), np.array([True, False]))
     assert len(set(one.hashed.tolist())) == 2
     a, b = np.array([1], np.uint64), np.array([2], np.uint64)
-    assert mixed(a, b) != mixed(b, a)
+    assert mixed_words(a, b) != mixed_words(b, a)

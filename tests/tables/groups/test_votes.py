@@ -144,7 +144,9 @@ def test_one_person_moves_their_own_votes_200(duckdb_tables, rows, cap):
 def test_equal_hashes_never_exceed_the_cap(engine, monkeypatch):
     # A hash that tells nothing apart: keys at the edge are dropped, not added.
     monkeypatch.setattr(
-        module, "keyed", lambda _, unit, *__: (unit.cast("int64") * 0).cast("int64")
+        module,
+        "keyed_hash",
+        lambda _, unit, *__: (unit.cast("int64") * 0).cast("int64"),
     )
     rows = [(1, f"k{i}", 0) for i in range(20)] + [(2, "k1", 0)]
     assert read(votes(engine.table(arrow(rows)), "u", ("p",), cap=5)) == {("k1",): UNIT}

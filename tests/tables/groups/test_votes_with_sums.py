@@ -8,7 +8,7 @@ import pytest
 
 import hush
 from hush.tables.bounding.relations import Sums
-from hush.tables.groups.votes import Ballot, Poll
+from hush.tables.groups.votes import Ballot, VotesWithSums
 from hush.tables.queries.table_query import CompiledQuery
 
 pytestmark = pytest.mark.usefixtures("one_text")
@@ -63,7 +63,7 @@ def read(query, readings):
 
 def separate(query):
     (poll,) = query.compiled.relations
-    assert isinstance(poll, Poll)
+    assert isinstance(poll, VotesWithSums)
     return (poll.ballot, poll.sums)
 
 

@@ -117,13 +117,13 @@ class Count(Aggregate):
 
     def population(self, limit: Limit, released: Released, level: float) -> Ends:
         """Return ends for the expected count, people coming independently."""
-        return ends(self.estimates(limit, released), level)
+        return interval_ends(self.estimates(limit, released), level)
 
     def estimates(
         self, limit: Limit, released: Released, variance: Any = None
     ) -> list[Any]:
         """Return the expected counts."""
-        return expected(released, rows_of(limit), limit.rows)
+        return expected_totals(released, rows_of(limit), limit.rows)
 
 
 @final
@@ -158,8 +158,8 @@ class Sum(Aggregate):
         if lower < 0 < upper or lower == upper == 0:
             return None
         most = upper if lower >= 0 else lower
-        found = expected(released, self._part(limit), most * limit.rows)
-        low, high = ends(found, level)
+        found = expected_totals(released, self._part(limit), most * limit.rows)
+        low, high = interval_ends(found, level)
         return (low, high) if most > 0 else (-high, -low)
 
     def estimates(
@@ -169,7 +169,7 @@ class Sum(Aggregate):
         lower, upper = self.bounds
         if lower < 0 or upper == 0:
             return None
-        return expected(released, self._part(limit), upper * limit.rows)
+        return expected_totals(released, self._part(limit), upper * limit.rows)
 
 
 @final
@@ -230,7 +230,9 @@ class Mean(Aggregate):
 
     def population(self, limit: Limit, released: Released, level: float) -> Ends:
         """Return ends for the mean of the population that the people came from."""
-        low, high = np.clip(ends(self.estimates(limit, released), level), *self.bounds)
+        low, high = np.clip(
+            interval_ends(self.estimates(limit, released), level), *self.bounds
+        )
         value = self.answer(limit, released).value  # the same up to its own rounding
         return np.minimum(low, value), np.maximum(high, value)
 
@@ -260,7 +262,7 @@ class Mean(Aggregate):
         ]
 
 
-def expected(released: Released, part: Statistic, most: float) -> list[Any]:
+def expected_totals(released: Released, part: Statistic, most: float) -> list[Any]:
     """Return expected totals to which one person adds 0 to `most`, in its sign."""
     from hush import inference
 
@@ -276,7 +278,7 @@ def expected(released: Released, part: Statistic, most: float) -> list[Any]:
     ]
 
 
-def ends(estimates: list[Any], level: float) -> Ends:
+def interval_ends(estimates: list[Any], level: float) -> Ends:
     """Return the ends of estimates: an array of the lower and one of the upper."""
     found = [each.interval(level) for each in estimates]
     low, high = np.array(found).reshape(-1, 2).T
@@ -327,7 +329,9 @@ def sum(expression: str, bounds: Any = None) -> Any:
         >>> sum("fare", bounds=(0, 80))
         Sum(expression='fare', bounds=(0.0, 80.0))
     """
-    return bounded((expression,), bounds, lambda b: Sum(expression, limits(b)))
+    return with_bounds(
+        (expression,), bounds, lambda b: Sum(expression, checked_bounds(b))
+    )
 
 
 @brief
@@ -338,7 +342,9 @@ def mean(expression: str, bounds: Any = None) -> Any:
         >>> mean("fare", bounds=(0, 80))
         Mean(expression='fare', bounds=(0.0, 80.0))
     """
-    return bounded((expression,), bounds, lambda b: Mean(expression, limits(b)))
+    return with_bounds(
+        (expression,), bounds, lambda b: Mean(expression, checked_bounds(b))
+    )
 
 
 @final
@@ -352,7 +358,7 @@ class Unbounded:
 
 @final
 @dataclass(frozen=True)
-class Untold:
+class TypeBounded:
     """An aggregate without bounds: a table may know them of columns of truth values."""
 
     expressions: tuple[str, ...]
@@ -365,11 +371,13 @@ class Untold:
             for each in self.expressions
         ]
         if None in own:
-            raise InvalidArgument(_needed(self.expressions), code="bounds-missing")
+            raise InvalidArgument(
+                _bounds_needed(self.expressions), code="bounds-missing"
+            )
         return self.make(*own)
 
 
-def bounded(
+def with_bounds(
     expressions: tuple[str, ...], bounds: Any, make: Callable[..., Aggregate]
 ) -> Any:
     """Return the aggregate, or one that waits where bounds are to be found.
@@ -382,7 +390,7 @@ def bounded(
     expressions = tuple(checks.text("expression", each) for each in expressions)
     if bounds is None:
         own = [value_range.bounds_of(each) for each in expressions]
-        return Untold(expressions, make) if None in own else make(*own)
+        return TypeBounded(expressions, make) if None in own else make(*own)
     if isinstance(bounds, str):
         if bounds != "private":
             raise InvalidArgument(
@@ -392,7 +400,7 @@ def bounded(
     return make(bounds) if len(expressions) == 1 else make(*bounds)
 
 
-def _needed(expressions: tuple[str, ...]) -> str:
+def _bounds_needed(expressions: tuple[str, ...]) -> str:
     """Say why bounds have to be given, and how."""
     one = "(0, 80)"
     shown = one if len(expressions) == 1 else f"({one}, {one})"
@@ -405,7 +413,7 @@ def _needed(expressions: tuple[str, ...]) -> str:
     )
 
 
-def limits(bounds: Any) -> tuple[float, float]:
+def checked_bounds(bounds: Any) -> tuple[float, float]:
     """Return public bounds as two floats, or refuse what cannot be bounds."""
     Grid.of(bounds)
     return float(bounds[0]), float(bounds[1])
@@ -447,7 +455,7 @@ class Noise:
 
 
 @lru_cache(maxsize=256)
-def reach(top: Noise, bottom: Noise, level: float) -> Any:
+def quotient_noise(top: Noise, bottom: Noise, level: float) -> Any:
     """Return what |Z - uW| stays within, for |u| = 0, 1/1024, …, 1: rising numbers.
 
     Guarantee: each with probability `level`, the lattice included. Whole noise can be
@@ -498,7 +506,7 @@ def quotient(
     """
     (sums, above), (numbers, below) = top, bottom
     scaled = Noise(below.gaussian, below.width * most, below.step * most)
-    within = reach(above, scaled, level)
+    within = quotient_noise(above, scaled, level)
     value = np.clip(sums / np.maximum(numbers, 1.0), -most, most)
     known = numbers > 0
     divisor = np.where(known, numbers, 1.0)

@@ -30,7 +30,7 @@ from hush.tables.bounding.sensitivity import (
 from hush.tables.engines.columns import Columns
 from hush.tables.expressions import expression
 from hush.tables.expressions.expression import Kind
-from hush.tables.groups.public_keys import single
+from hush.tables.groups.public_keys import single_precision
 from hush.tracebacks import brief
 
 _MOST_BINS = 1 << 16
@@ -111,7 +111,7 @@ class Tally(Relation):
         plain = self.text in table.columns and table[self.text].type().is_float32()
         if not plain:
             return value
-        held = single(value)
+        held = single_precision(value)
         if held is None:
             raise InvalidArgument(
                 f"the value {value!r} cannot be one of {self.text!r}, which is in "

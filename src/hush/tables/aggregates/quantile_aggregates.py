@@ -25,12 +25,12 @@ from hush.tables.aggregates.aggregate import (
     Ends,
     Estimate,
     Released,
-    bounded,
-    limits,
+    checked_bounds,
+    with_bounds,
 )
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.in_process import Rows, blocks, fits, handed
+from hush.tables.bounding.in_process import Rows, blocks, can_be_fetched, fetched_rows
 from hush.tables.bounding.packing import PERSON
 from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
 from hush.tables.bounding.sensitivity import Amount, Key, Limit, Needs, Part, epsilon_of
@@ -53,7 +53,7 @@ _ALL = 1 << 22  # cells of all groups together
 _FEWEST = 1 << 6
 
 
-def fitting(groups: int) -> int:
+def cells_per_group(groups: int) -> int:
     """Return how many cells each of so many groups may have, from public numbers.
 
     Example:
@@ -140,10 +140,12 @@ def _place(number: float, step: Fraction) -> int:
     return math.floor(number * float(1 / step) + 0.5)
 
 
-def cells(weighted: ir.Table, by: tuple[str, ...], value: Any, axis: Axis) -> ir.Table:
+def cell_weights(
+    weighted: ir.Table, by: tuple[str, ...], value: Any, axis: Axis
+) -> ir.Table:
     """Return rows (by…, `_cell`, `_n`): the weight of each cell that has rows.
 
-    `weighted` has integer weights `_w` (`bounding.weighted`); `value` is a tame number
+    `weighted` has integer weights `_w` (`with_weights`); `value` is a tame number
     of its rows. Rows without a value belong to no cell.
 
     Guarantee: one person moves the `_n` of all groups and cells together by no more
@@ -155,7 +157,9 @@ def cells(weighted: ir.Table, by: tuple[str, ...], value: Any, axis: Axis) -> ir
     return placed.group_by(*by, "_cell").agg(_n=placed["_w"].sum().cast("int64"))
 
 
-def read(table: Columns, by: tuple[str, ...], keys: Sequence[Key], axis: Axis) -> Cells:
+def group_histograms(
+    table: Columns, by: tuple[str, ...], keys: Sequence[Key], axis: Axis
+) -> Cells:
     """Return the histograms of the public `keys`, in their order.
 
     Keys without rows are empty groups; rows of other keys are dropped.
@@ -169,10 +173,12 @@ def read(table: Columns, by: tuple[str, ...], keys: Sequence[Key], axis: Axis) -
     known = np.flatnonzero(group >= 0)
     # A group has a cell once, so no two of these are equal.
     order = known[np.argsort(group[known] * axis.size + place[known])]
-    return _sliced(group[order], place[order], weight[order], len(keys), axis)
+    return _split_by_group(group[order], place[order], weight[order], len(keys), axis)
 
 
-def _sliced(group: Any, place: Any, weight: Any, groups: int, axis: Axis) -> Cells:
+def _split_by_group(
+    group: Any, place: Any, weight: Any, groups: int, axis: Axis
+) -> Cells:
     """Return the histograms of cells in order, group after group."""
     cuts = np.searchsorted(group, np.arange(groups + 1))
     return Cells.listed(
@@ -191,7 +197,7 @@ def _groups(
     found = np.zeros(table.num_rows, dtype=np.int64)
     listed: list[Key] = [()]
     for name in by:
-        joint, values = _coded(table[name])
+        joint, values = _codes_and_values(table[name])
         # Renumber what occurs, so that codes never exceed the number of rows.
         joint += found * builtins.max(len(values), 1)
         codes, found = np.unique(joint, return_inverse=True)
@@ -207,7 +213,7 @@ def _groups(
     return lookup[found] if table.num_rows else found
 
 
-def _coded(column: NDArray[Any]) -> tuple[NDArray[np.int64], Sequence[Any]]:
+def _codes_and_values(column: NDArray[Any]) -> tuple[NDArray[np.int64], Sequence[Any]]:
     """Return a code for each value of a column, and the values by their codes."""
     if column.dtype.kind == "i" and column.size:
         low, high = int(column.min()), int(column.max())
@@ -237,11 +243,11 @@ class Cut(Relation):
         if bounded.sampled:
             return bounded.tallied(self.code, self.axis.size)
         value = expression.unclamped(bounded.weighted, self.text)
-        return cells(bounded.weighted, bounded.by, value, self.axis)
+        return cell_weights(bounded.weighted, bounded.by, value, self.axis)
 
     def chosen(self, bounded: BoundedRows) -> Relation:
-        """Return a census where the engine runs in this process."""
-        return Census(self) if Census.serves(self, bounded) else self
+        """Return the cells counted in process where the engine runs there."""
+        return CellsInProcess(self) if CellsInProcess.serves(self, bounded) else self
 
     def code(self, table: ir.Table) -> Any:
         """Return 0 where a row has no value, and 1 above its cell elsewhere."""
@@ -280,7 +286,7 @@ class _Ranked(Part):
     def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> Any:
         """Return the histograms of the groups."""
         rows, by = found[self.cut]
-        return read(rows, by, keys, self.cut.axis)
+        return group_histograms(rows, by, keys, self.cut.axis)
 
     def words(self) -> str:
         """Say how far one person can move it."""
@@ -393,7 +399,7 @@ class Quantile(Aggregate):
         return (self.expression,)
 
     def _part(self, limit: Limit) -> Enclosed:
-        axis = Axis.of(self.bounds, fitting(limit.cells))
+        axis = Axis.of(self.bounds, cells_per_group(limit.cells))
         return Enclosed(
             limit, Cut(self.expression, axis), self.at, self.level, self.population_ends
         )
@@ -441,7 +447,7 @@ class Quantiles(Aggregate):
         return (self.expression,)
 
     def _part(self, limit: Limit) -> Chosen:
-        axis = Axis.of(self.bounds, fitting(limit.cells))
+        axis = Axis.of(self.bounds, cells_per_group(limit.cells))
         return Chosen(limit, Cut(self.expression, axis), self.at)
 
     def needs(self, limit: Limit) -> Needs:
@@ -478,7 +484,7 @@ def quantile(
     def make(found: Any) -> Quantile:
         return Quantile(expression, float(at), _wide(found), level, population)
 
-    return bounded((expression,), bounds, make)
+    return with_bounds((expression,), bounds, make)
 
 
 @brief
@@ -494,7 +500,7 @@ def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     levels = tuple(checks.real("at", each, at_least=0, at_most=1) for each in at)
     if not levels or sorted(set(levels)) != list(levels):
         raise InvalidArgument("at must be one or more rising numbers in 0..1.")
-    return bounded(
+    return with_bounds(
         (expression,), bounds, lambda b: Quantiles(expression, levels, _wide(b))
     )
 
@@ -539,22 +545,22 @@ def max(expression: str, bounds: Any = None) -> Any:
 
 
 def _wide(bounds: Any) -> tuple[float, float]:
-    lower, upper = limits(bounds)
+    lower, upper = checked_bounds(bounds)
     if lower == upper:
         raise InvalidArgument(f"bounds must leave room between them; got {bounds!r}.")
     return lower, upper
 
 
-# -- A census: weighted cells of public groups, counted in this process from rows ------
+# -- Weighted cells of public groups, counted in this process from rows ----------------
 #
 # An engine joins every row with the weight of its person and groups by all cells that
 # occur, which are many. Here a row is its person and one code of group and cell, and
 # two passes suffice: count the rows of everybody, then add each row's weight to its
 # cell.
 #
-# Stability: a person's weight is that of `bounding.share`, by the same operations on
+# Stability: a person's weight is that of `row_weight`, by the same operations on
 # doubles, so it depends on the number of that person's rows alone; and what is added
-# up are whole numbers, so the census has the cells of the engine's relation to the
+# up are whole numbers, so these are the cells of the engine's relation to the
 # last bit, in whatever order and in however many parts rows come.
 
 _CODES = 1 << 23  # groups times cells: one number is held for each
@@ -562,10 +568,10 @@ _CODES = 1 << 23  # groups times cells: one number is held for each
 
 @final
 @dataclass(frozen=True)
-class Census(Relation):
+class CellsInProcess(Relation):
     """The weights of a cut's cells, per public group.
 
-    Guarantee: that of `cells.cells`. One person moves all weights together by at most
+    Guarantee: that of `cell_weights`. One person moves all weights together by at most
     rows·2^20 (ℓ1), and nobody else's.
     """
 
@@ -591,7 +597,7 @@ class Census(Relation):
         if (
             bounded.keys is None
             or bounded.sampled
-            or not fits(bounded.table, bounded.unit)
+            or not can_be_fetched(bounded.table, bounded.unit)
         ):
             return False
         few = len(bounded.keys) * cls(cut)._codes <= _CODES
@@ -608,7 +614,7 @@ class Census(Relation):
         """Return the cells that have rows: the place of their group, and weights."""
         groups = len(bounded.keys or ())
         total = np.zeros(groups * self._codes, np.int64)
-        for rows in handed(relation, {"_code": "INTEGER"}):
+        for rows in fetched_rows(relation, {"_code": "INTEGER"}):
             _count(rows, bounded.rows, total)
         total[:: self._codes] = 0  # rows without a value are in no cell
         held = np.flatnonzero(total != 0)
@@ -623,6 +629,8 @@ class Census(Relation):
 def _count(rows: Rows, most: int, total: NDArray[np.int64]) -> None:
     """Add the weight of each row to the total of its code."""
     people, code = rows.people, rows.numbers["_code"]
-    weight = contribution_bounds.shares(np.bincount(people, minlength=rows.many), most)
+    weight = contribution_bounds.row_weights(
+        np.bincount(people, minlength=rows.many), most
+    )
     for some in blocks(len(people)):
         np.add.at(total, code[some], weight[people[some]])

@@ -13,9 +13,9 @@ from hush.tables.aggregates.aggregate import (
     Aggregate,
     Estimate,
     Released,
-    bounded,
-    limits,
+    checked_bounds,
     ratio,
+    with_bounds,
 )
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.bounding.relations import Term
@@ -215,7 +215,9 @@ def variance(expression: str, bounds: Any = None) -> Any:
         >>> variance("fare", bounds=(0, 80))
         Variance(expression='fare', bounds=(0.0, 80.0))
     """
-    return bounded((expression,), bounds, lambda b: Variance(expression, limits(b)))
+    return with_bounds(
+        (expression,), bounds, lambda b: Variance(expression, checked_bounds(b))
+    )
 
 
 @brief
@@ -226,7 +228,9 @@ def std(expression: str, bounds: Any = None) -> Any:
         >>> std("fare", bounds=(0, 80)).bounds
         (0.0, 80.0)
     """
-    return bounded((expression,), bounds, lambda b: Std(expression, limits(b)))
+    return with_bounds(
+        (expression,), bounds, lambda b: Std(expression, checked_bounds(b))
+    )
 
 
 @brief
@@ -253,6 +257,6 @@ def correlation(first: str, second: str, bounds: Any = None) -> Any:
 
 def _of_two(kind: type[_Both], first: str, second: str, bounds: Any) -> Any:
     def make(one: Any, two: Any) -> _Both:
-        return kind(first, second, (limits(one), limits(two)))
+        return kind(first, second, (checked_bounds(one), checked_bounds(two)))
 
-    return bounded((first, second), bounds, make)
+    return with_bounds((first, second), bounds, make)

@@ -116,7 +116,7 @@ class Moment:
         return cls(name, value.notnull(), grid.steps(value))
 
 
-def weighted(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
+def with_weights(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
     """Return the table with a column `_w`: each row's weight in units of 2^-20.
 
     Guarantee: the weights of one person add up to at most rows·2^20 and depend on that
@@ -128,11 +128,11 @@ def weighted(table: ir.Table, unit: str | None, rows: int) -> ir.Table:
     counts = known.group_by(_unit=known[unit]).agg(_rows=known.count())
     # Worked out once per person. Joining everybody, not only those who have too many
     # rows, spares engines an outer join.
-    shares = counts.select("_unit", _w=share(counts["_rows"], rows))
+    shares = counts.select("_unit", _w=row_weight(counts["_rows"], rows))
     return known.inner_join(shares, known[unit] == shares["_unit"]).drop("_unit")
 
 
-def share(held: Any, rows: int) -> Any:
+def row_weight(held: Any, rows: int) -> Any:
     """Return the weight of each row of a person who holds so many: ⌊2^20·rows/held⌋.
 
     A person who holds fewer than `rows` has the weight 2^20. Both rows·2^20 and the
@@ -143,13 +143,13 @@ def share(held: Any, rows: int) -> Any:
     return (most / least).floor().cast("int64")
 
 
-def shares(held: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+def row_weights(held: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     """Return `share` in this process: the same numbers, by the same operations."""
     most = np.floor(float(rows * UNIT) / np.maximum(held, rows))
     return most.astype(np.int64)
 
 
-def wide(table: ir.Table) -> bool:
+def has_wide_sums(table: ir.Table) -> bool:
     """Return whether the engine adds 64-bit integers up in wider ones."""
     return table.get_backend().name in _WIDE
 
@@ -160,7 +160,7 @@ def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> i
     DuckDB and PostgreSQL add 64-bit integers up in wider ones: `_sum`. Elsewhere two
     halves stay inside 64 bits: `_low` and `_high`. The integers are the same.
     """
-    roomy = wide(table)
+    roomy = has_wide_sums(table)
     columns: dict[str, Any] = {"_n": table["_w"].sum()}
     for moment in moments:
         zero = ibis.literal(0, "int64")
@@ -179,7 +179,7 @@ def sums(table: ir.Table, by: tuple[str, ...], moments: tuple[Moment, ...]) -> i
     return table.agg(**columns)
 
 
-def total(row: Any, name: str) -> int:
+def exact_total(row: Any, name: str) -> int:
     """Return the exact sum of a moment from a row of `sums`."""
     if f"{name}_sum" in row:
         return int(row[f"{name}_sum"] or 0)

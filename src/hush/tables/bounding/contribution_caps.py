@@ -125,7 +125,7 @@ def _exchanged(neighbors: str | Neighbors) -> bool:
     return Neighbors.of(neighbors) is Neighbors.REPLACE_ONE
 
 
-def capped(
+def capped_rows(
     table: ir.Table,
     unit: str,
     fields: Sequence[Field],
@@ -150,16 +150,16 @@ def capped(
     mark = tuple(known[name] for name in tell)
     inside = [field.inside for field in fields]
     wide = sum(field.bits for field in fields)
-    places = embedded(known) and (caps.rows <= PLACES or not caps.binding)
-    full = not narrow(wide)
+    places = runs_on_duckdb(known) and (caps.rows <= PLACES or not caps.binding)
+    full = not has_room_for_hash(wide)
     if tell or (full and not (places and wide <= BITS)):
         kept = _by_hash(known, unit, fields, inside, caps, group, mark, salt)
         return kept.select(*(field.name for field in fields), "_w")
     if full:
         words = known.select(_unit=known[unit], _word=_content(fields, inside))
-        words = sealed(words, "_unit", ["_word"], salt)
+        words = seal(words, "_unit", ["_word"], salt)
     else:
-        words = packed(known, unit, fields, salt)
+        words = packed_words(known, unit, fields, salt)
     if places:
         chosen = _by_places(words, fields, caps, group, salt if full else None)
     else:
@@ -195,24 +195,25 @@ def _check(
 # -- rows that fit into a word -----------------------------------------------------
 
 
-def narrow(wide: int) -> bool:
+def has_room_for_hash(wide: int) -> bool:
     """Return whether a word has room for a hash above rows of so many bits."""
     return wide + _HASH <= WORD
 
 
-def packed(
+def packed_words(
     table: ir.Table, unit: str, fields: Sequence[Field], salt: int = 0
 ) -> ir.Table:
     """Return people and words: a hash of person and content above the content itself.
 
-    Rows without a unit belong to nobody and are dropped; the others must be `narrow`.
+    Rows without a unit belong to nobody and are dropped; the others leave room for a
+    hash.
     """
     known = table.filter(table[unit].notnull())
     content = _content(fields, [field.inside for field in fields])
     wide = sum(field.bits for field in fields)
     # Within one person the exclusive or tells every two contents apart.
     start = ibis.literal(salt, "int64")
-    mixed = hashed(hashed(known[unit]) ^ start ^ content)
+    mixed = hash_of(hash_of(known[unit]) ^ start ^ content)
     high = mixed & ibis.literal((1 << (WORD - wide)) - 1, "int64")
     return known.select(_unit=known[unit], _word=_shifted(high, wide) + content)
 
@@ -231,11 +232,11 @@ def _shifted(value: Any, bits: int) -> Any:
 
 def _part(word: Any, fields: Sequence[Field], name: str) -> Any:
     """Return the named field of a word."""
-    shift, mask = within({field.name: field.bits for field in fields}, name)
+    shift, mask = shift_and_mask({field.name: field.bits for field in fields}, name)
     return (word >> ibis.literal(shift, "int64")) & ibis.literal(mask, "int64")
 
 
-def within(widths: Mapping[str, int], name: str) -> tuple[int, int]:
+def shift_and_mask(widths: Mapping[str, int], name: str) -> tuple[int, int]:
     """Return how far a word is shifted to the right for a field, and its mask."""
     after = itertools.dropwhile(lambda each: each != name, widths)
     shift = sum(widths[each] for each in after) - widths[name]
@@ -288,12 +289,12 @@ def _by_places(
     listed = words.group_by("_unit").agg(_list=smallest(words["_word"], rows))
     if group is None or caps.groups is None or not caps.binding:
         kept = listed.select("_unit", _word=listed["_list"].unnest())
-        return kept if sealed is None else opened(kept, "_unit", ["_word"], sealed)
+        return kept if sealed is None else unseal(kept, "_unit", ["_word"], sealed)
     names = [f"_w{i}" for i in range(rows)]
     listing = {name: listed["_list"][i] for i, name in enumerate(names)}
     placed = listed.select("_unit", **listing)
     if sealed is not None:
-        placed = opened(placed, "_unit", names, sealed)
+        placed = unseal(placed, "_unit", names, sealed)
     word = [placed[f"_w{i}"] for i in range(rows)]
     coded = placed.mutate(
         **{f"_c{i}": _part(word[i], fields, group) for i in range(rows)}
@@ -346,7 +347,7 @@ def _by_hash(
     inside = [ibis.coalesce(value, zero) for value in inside]
     named = {f.name: v for f, v in zip(fields, inside, strict=True)}
     rows = known.select(
-        _unit=known[unit], _hash=keyed(salt, known[unit], *inside, *mark), **named
+        _unit=known[unit], _hash=keyed_hash(salt, known[unit], *inside, *mark), **named
     )
     counts = rows.group_by("_unit").agg(_rows=rows.count())
     heavy = counts.filter(counts["_rows"] > caps.rows).select(_heavy=counts["_unit"])
@@ -407,7 +408,7 @@ _STEPS = (0x243F6A88, 0x13198A2E, 0x03707344)  # public; they tell the steps apa
 BITS = 2 * _HALF
 
 
-def sealed(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Table:
+def seal(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Table:
     """Return `unit` and columns of sealed numbers, of numbers below 2^62.
 
     Guarantee: for one person different numbers have different seals.
@@ -422,7 +423,7 @@ def sealed(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Ta
     return _joined(table, unit, names)
 
 
-def opened(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Table:
+def unseal(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Table:
     """Return `unit` and columns of the numbers that were sealed; NULL stays NULL."""
     table = _halves(table, unit, names, salt)
     for step in reversed(_STEPS):
@@ -438,12 +439,12 @@ def _halves(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.T
     half, mask = ibis.literal(_HALF, "int64"), _mask()
     highs = {f"_h{i}": table[name] >> half for i, name in enumerate(names)}
     lows = {f"_l{i}": table[name] & mask for i, name in enumerate(names)}
-    key = hashed(table[unit]) ^ ibis.literal(salt, "int64")
+    key = hash_of(table[unit]) ^ ibis.literal(salt, "int64")
     return table.select(unit, _key=key, **highs, **lows)
 
 
 def _mixed(table: ir.Table, half: Any, step: int) -> Any:
-    return hashed(half ^ table["_key"] ^ ibis.literal(step, "int64")) & _mask()
+    return hash_of(half ^ table["_key"] ^ ibis.literal(step, "int64")) & _mask()
 
 
 def _mask() -> Any:
@@ -474,7 +475,7 @@ def smallest(x: dt.int64, n: dt.int32) -> dt.Array[dt.int64]:
     """DuckDB's list of the n smallest, in order."""
 
 
-def embedded(expression: Any) -> bool:
+def runs_on_duckdb(expression: Any) -> bool:
     """Return whether DuckDB runs an expression; one without data runs nowhere."""
     return _named(expression, "duckdb")
 
@@ -484,7 +485,7 @@ def _named(expression: Any, name: str) -> bool:
     return any(each.name == name for each in backends)
 
 
-def hashed(value: Any) -> Any:
+def hash_of(value: Any) -> Any:
     """Return the engine's own hash of one column, never NULL.
 
     The same value has the same hash wherever it stands.
@@ -495,7 +496,7 @@ def hashed(value: Any) -> Any:
         return ibis.coalesce(value.hash().cast("int64"), _NOTHING)
     # No other engine hashes every other type.
     value = value.cast("int64") if whole else value.cast("string")
-    if not embedded(value):
+    if not runs_on_duckdb(value):
         return ibis.coalesce(value.hash().cast("int64"), _NOTHING)
     found = _hash64(value) if whole else _hash_text(value)
     # Ibis would cast every hash twice, by way of a text of bits. The mask keeps the
@@ -503,7 +504,7 @@ def hashed(value: Any) -> Any:
     return (found & ibis.literal(_POSITIVE, "uint64")).cast("int64")
 
 
-def keyed(salt: int, *values: Any) -> Any:
+def keyed_hash(salt: int, *values: Any) -> Any:
     """Return the engine's expression for a hash of `values` under a public salt.
 
     It is mixed column by column: the same row has the same hash wherever it stands and
@@ -511,7 +512,7 @@ def keyed(salt: int, *values: Any) -> Any:
     """
     mixed = ibis.literal(checks.whole("salt", salt, at_least=0, at_most=2**62), "int64")
     for value in values:
-        mixed = hashed(mixed ^ hashed(value))
+        mixed = hash_of(mixed ^ hash_of(value))
     return mixed
 
 
@@ -520,7 +521,7 @@ def nth_smallest(table: ir.Table, by: str, column: str, count: int) -> ir.Table:
 
     Everybody in the table must have that many.
     """
-    if not embedded(table):
+    if not runs_on_duckdb(table):
         return nth_of_sorted(table, by, column, count)
     listed = table.group_by(by).agg(_list=smallest(table[column], count))
     return listed.select(by, _cut=listed["_list"][count - 1])

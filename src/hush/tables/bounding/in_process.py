@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hush.tables.bounding import contribution_caps
 from hush.tables.bounding.contribution_bounds import UNIT
-from hush.tables.bounding.contribution_caps import WORD, Caps, embedded
+from hush.tables.bounding.contribution_caps import WORD, Caps, runs_on_duckdb
 from hush.tables.bounding.packing import PERSON, Ints
 from hush.tables.bounding.relations import BoundedRows, Relation, Sums
 from hush.tables.engines import engine
@@ -42,15 +42,15 @@ class Rows:
     numbers: Mapping[str, NDArray[Any]]
 
 
-def fits(table: ir.Table, unit: str | None) -> bool:
+def can_be_fetched(table: ir.Table, unit: str | None) -> bool:
     """Return whether rows can be handed over: from public types alone."""
-    if unit is None or not embedded(table):
+    if unit is None or not runs_on_duckdb(table):
         return False
     kind = table[unit].type()
     return bool(kind.is_integer() and not kind.is_uint64())
 
 
-def handed(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]:
+def fetched_rows(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]:
     """Return the rows of a relation of people (`_unit`, 64 bits, no NULL) and numbers.
 
     `kinds` are the numbers' types in SQL: each must hold every number that can occur.
@@ -58,9 +58,9 @@ def handed(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]:
     Guarantee: every row is in one part, and all rows of a person are in the same one,
     with one place that nobody else has there.
     """
-    text = engine.written(relation)
+    text = engine.sql_of(relation)
     ends = f"count(*) AS held, min({PERSON}) AS low, max({PERSON}) AS high"
-    (facts,) = engine.asked(relation, f"SELECT {ends} FROM ({text}) AS r").to_pylist()
+    (facts,) = engine.run_sql(relation, f"SELECT {ends} FROM ({text}) AS r").to_pylist()
     held, low, high = facts["held"], facts["low"], facts["high"]
     parts = -(-held // PART)
     numbers = "".join(f", CAST({n} AS {kind}) AS {n}" for n, kind in kinds.items())
@@ -79,7 +79,7 @@ def handed(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]:
             f"hash({PERSON}) % CAST($4 AS UBIGINT) = CAST($3 AS UBIGINT)"
         )
         chosen = f"SELECT {person if near else far}{numbers} FROM ({text}) AS r"
-        found = engine.asked(relation, f"{chosen} WHERE {mine}", values)
+        found = engine.run_sql(relation, f"{chosen} WHERE {mine}", values)
         people, many = found[PERSON], high - low + 1
         if not near:
             people, many = _placed(people, found["_slot"], 1 << slots)
@@ -128,7 +128,7 @@ _LEAD = WORD  # leading bits of a word that are sorted by, at most
 Keys = NDArray[np.uint64]
 
 
-def kept(rows: Rows, caps: Caps, group: tuple[int, int]) -> Ints:
+def kept_words(rows: Rows, caps: Caps, group: tuple[int, int]) -> Ints:
     """Return the words (`_word`) that are kept; `group` is a shift and a mask.
 
     Guarantee: at most caps.rows words of a person, with repetition, of at most
@@ -272,10 +272,10 @@ def _meet(met: NDArray[Any], now: NDArray[Any], fresh: NDArray[np.bool_]) -> Non
 
 @final
 @dataclass(frozen=True)
-class Sample(Relation):
+class SampledSums(Relation):
     """Sums of the rows that people keep under literal caps, per public group.
 
-    Guarantee: that of `caps.capped`: one person adds at most caps.rows rows of weight
+    Guarantee: that of `capped_rows`: one person adds at most caps.rows rows of weight
     2^20, in at most caps.groups groups, and changes nobody else's.
     """
 
@@ -293,17 +293,17 @@ class Sample(Relation):
     @classmethod
     def serves(cls, sums: Sums, bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
-        if not bounded.sampled or not fits(bounded.table, bounded.unit):
+        if not bounded.sampled or not can_be_fetched(bounded.table, bounded.unit):
             return False
         places = not bounded.caps.binding or bounded.rows <= contribution_caps.PLACES
-        return places and contribution_caps.narrow(
+        return places and contribution_caps.has_room_for_hash(
             sum(bounded.widths(sums.codes).values())
         )
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per row that is somebody's: the person, and a word."""
         fields = bounded.fields(self.sums.codes)
-        words = contribution_caps.packed(bounded.table, str(bounded.unit), fields)
+        words = contribution_caps.packed_words(bounded.table, str(bounded.unit), fields)
         return words.mutate(_unit=words["_unit"].cast("int64"))
 
     def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
@@ -312,12 +312,14 @@ class Sample(Relation):
         number = len(bounded.keys or ((),))
         # Terms are below 2^25, so that no sum comes near the end of 64 bits.
         total = np.zeros((1 + 2 * len(self.sums.terms), number), np.int64)
-        for rows in handed(relation, {"_word": "BIGINT"}):
-            words = kept(rows, bounded.caps, contribution_caps.within(widths, "_g"))
-            group = _part(words, contribution_caps.within(widths, "_g"))
+        for rows in fetched_rows(relation, {"_word": "BIGINT"}):
+            words = kept_words(
+                rows, bounded.caps, contribution_caps.shift_and_mask(widths, "_g")
+            )
+            group = _part(words, contribution_caps.shift_and_mask(widths, "_g"))
             total[0] += np.bincount(group, minlength=number)
             for i in range(len(self.sums.terms)):
-                code = _part(words, contribution_caps.within(widths, f"_v{i}"))
+                code = _part(words, contribution_caps.shift_and_mask(widths, f"_v{i}"))
                 counts = code > 0
                 total[2 * i + 1] += np.bincount(group[counts], minlength=number)
                 np.add.at(total[2 * i + 2], group, np.maximum(code - 1, 0))

@@ -67,7 +67,7 @@ class Rule:
     def weights(self, held: Ints) -> NDArray[np.float64]:
         """Return the weight of each row of people who hold so many.
 
-        It is that of `bounding.share`, by the same operations on doubles.
+        It is that of `row_weight`, by the same operations on doubles.
         """
         return np.floor(float(self.rows * UNIT) / np.maximum(held, self.rows))
 
@@ -152,7 +152,7 @@ def _edges(values: Ints) -> Ints:
     return np.flatnonzero(new)
 
 
-def mixed(*values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed_words(*values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a public hash of 64 bits of each row of some columns.
 
     Nothing rests on it but the fairness of what is kept: see `hashes`.
@@ -287,7 +287,7 @@ class Packed(Layout):
 
     def _mark(self, people: Ints, keys: Ints) -> NDArray[np.uint64]:
         columns = (self.person.decoded(people), *self._decoded(keys))
-        return mixed(*(each.hashed for each in columns))
+        return mixed_words(*(each.hashed for each in columns))
 
 
 @final
@@ -311,18 +311,18 @@ class Ranked(Layout):
             for i, k in enumerate(self.keys)
         )
         people, person = np.unique(_numbers(found, PERSON), return_inverse=True)
-        code, listed = ranked(columns)
+        code, listed = rank_codes(columns)
         bits = max(len(listed[0].values) - 1, 1).bit_length()
 
         def mark(who: Ints, keys: Ints) -> NDArray[np.uint64]:
             person = people[who].view(np.uint64)
-            return mixed(person, *(each[keys].hashed for each in listed))
+            return mixed_words(person, *(each[keys].hashed for each in listed))
 
         words = Words((person << bits) + code, bits, len(listed[0].values), mark)
         return words, lambda codes: tuple(each[codes] for each in listed)
 
 
-def ranked(columns: Keys) -> tuple[Ints, Keys]:
+def rank_codes(columns: Keys) -> tuple[Ints, Keys]:
     """Return a code for each row of columns, and the different rows by their codes."""
     code = np.zeros(len(columns[0].values), np.int64)
     for each in columns:

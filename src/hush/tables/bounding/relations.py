@@ -17,11 +17,11 @@ import numpy as np
 
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import Grid, Moment
-from hush.tables.bounding.contribution_caps import Caps, Field, capped
+from hush.tables.bounding.contribution_caps import Caps, Field, capped_rows
 from hush.tables.engines import engine
 from hush.tables.engines.columns import Columns, objects
 from hush.tables.expressions import expression
-from hush.tables.expressions.types import only
+from hush.tables.expressions.types import value_where
 
 Key = tuple[Any, ...]
 PLACE = "_place"  # the column with the place of a row's key among public keys
@@ -87,9 +87,9 @@ class BoundedRows:
 
     @cached_property
     def weighted(self) -> ir.Table:
-        """The same with each row's weight in `_w`; see `bounding.weighted`."""
+        """The same with each row's weight in `_w`; see `with_weights`."""
         return self._placed(
-            contribution_bounds.weighted(self.table, self.unit, self.rows)
+            contribution_bounds.with_weights(self.table, self.unit, self.rows)
         )
 
     def _placed(self, table: ir.Table) -> ir.Table:
@@ -112,7 +112,7 @@ class BoundedRows:
             found = {code.name: code.value(self.weighted) for code in codes}
             return self.weighted.mutate(**found), self.by
         fields = self.fields(codes)
-        kept = capped(self.table, str(self.unit), fields, self.caps, group="_g")
+        kept = capped_rows(self.table, str(self.unit), fields, self.caps, group="_g")
         return kept, ("_g",)
 
     @property
@@ -242,7 +242,7 @@ class Term:
             # Clamping hides NULL; a row counts where both factors have a value.
             present += [each.notnull() for each in numbers]
         for each in present:
-            found = only(each, found)
+            found = value_where(each, found)
         return found
 
 
@@ -273,10 +273,10 @@ class Sums(Relation):
     def chosen(self, bounded: BoundedRows) -> Relation:
         """Return a sample where the engine runs in this process."""
         from hush.tables.bounding.in_process import (
-            Sample,  # which reads sums, and so this module
+            SampledSums,  # which reads sums, and so this module
         )
 
-        return Sample(self) if Sample.serves(self, bounded) else self
+        return SampledSums(self) if SampledSums.serves(self, bounded) else self
 
     @property
     def codes(self) -> tuple[Code, ...]:

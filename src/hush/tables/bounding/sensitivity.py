@@ -21,7 +21,7 @@ from hush.mechanisms import DiscreteGaussian, Geometric
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise.laplace import LARGEST
 from hush.privacy import GDP
-from hush.tables.bounding.contribution_bounds import UNIT, total
+from hush.tables.bounding.contribution_bounds import UNIT, exact_total
 from hush.tables.bounding.relations import QueryResult, Relation, Term
 from hush.units import Neighbors
 
@@ -255,7 +255,7 @@ def epsilon_of(amount: "Amount") -> float:
     return found if Fraction(found) <= amount else math.nextafter(found, 0.0)
 
 
-def distinct(parts: list[Part]) -> tuple[Part, ...]:
+def unique_parts(parts: list[Part]) -> tuple[Part, ...]:
     """Return each part once: aggregates that share one pay for it once."""
     return tuple(dict.fromkeys(parts))
 
@@ -341,7 +341,7 @@ class Statistic(Additive):
         if self.form is Form.PRESENT:
             return weight
         grid = self.term.grid
-        raw = total(row, name)
+        raw = exact_total(row, name)
         offset = grid.low - (grid.middle if self.form is Form.CENTERED else 0)
         return raw + offset * weight
 

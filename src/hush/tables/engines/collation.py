@@ -16,7 +16,7 @@ from ibis.expr import operations as ops
 
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb
-from hush.tables.engines.engine import alone, guarded
+from hush.tables.engines.engine import exclusive, without_engine_text
 
 _TEMPORARY = "hush_collation"  # a table without rows, there for two statements
 _DUCKDB = """
@@ -57,7 +57,7 @@ def _duckdb(backend: Any, table: ir.Table) -> bool:
     names = [duckdb.identifier(each) for each in table.columns]
     # Names of ours: one of the user's could read like a collation.
     columns = ", ".join(f"{name} AS c{i}" for i, name in enumerate(names))
-    text, run = duckdb.asked(backend, table), backend.con.execute
+    text, run = duckdb.prepared_sql(backend, table), backend.con.execute
     run(
         f"CREATE OR REPLACE TEMPORARY TABLE {_TEMPORARY} AS SELECT {columns} "
         f"FROM ({text}) AS r LIMIT 0"
@@ -115,14 +115,14 @@ def byte_by_byte(table: ir.Table) -> None:
             continue
 
         def asked(backend: Any = backend, collated: Any = collated) -> bool:
-            with alone(backend):
+            with exclusive(backend):
                 return bool(collated(backend, table))
 
         unknown = InvalidArgument(
             "the engine does not say how texts of the table are compared. Ask for its "
             "columns with the same connection, and open the data again."
         )
-        if guarded(asked, lambda unknown=unknown: unknown):  # type: ignore[misc]
+        if without_engine_text(asked, lambda unknown=unknown: unknown):  # type: ignore[misc]
             raise InvalidArgument(
                 f"{_called(table)} has columns with a collation, so that different "
                 "texts can be equal. Declare them without, or as upper(x) in a copy."

@@ -14,7 +14,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import without_engine_text
 
 # Numbers of types in pg_type, which never change, by the kind that Ibis sees in them.
 _FILLED = 1042  # char(n): texts that are filled up with blanks
@@ -29,7 +29,7 @@ _POSTGRES: dict[str, tuple[int, ...]] = {
 }
 
 
-def known(table: ir.Table) -> ir.Table:
+def with_known_types(table: ir.Table) -> ir.Table:
     """Return a table whose columns are what their types say, or cannot be used.
 
     A column of char(n) becomes a text without the blanks that fill it up: PostgreSQL
@@ -39,7 +39,7 @@ def known(table: ir.Table) -> ir.Table:
         _no_categories(table)
     if table.get_backend().name != "postgres":
         return table
-    numbers = guarded(lambda: _numbers(table), _unread)
+    numbers = without_engine_text(lambda: _numbers(table), _unread)
     schema = table.schema()
     strange = [n for n, kind in schema.items() if not _listed(kind, numbers[n])]
     if strange and not isinstance(table.op(), ops.DatabaseTable):
@@ -70,7 +70,7 @@ def is_filled(column: Any) -> bool:
     return isinstance(last, ops.Literal) and last.value == ""
 
 
-def plain(frame: Any) -> Any:
+def plain_frame(frame: Any) -> Any:
     """Return a lazy frame of Polars whose columns all functions know, or refuse it.
 
     Categories and enumerations look like texts to Ibis, and fail on the first function
@@ -81,7 +81,7 @@ def plain(frame: Any) -> Any:
 
     named = frame.collect_schema()
     for name, kind in named.items():
-        guarded(partial(PolarsType.to_ibis, kind), partial(_strange, name))
+        without_engine_text(partial(PolarsType.to_ibis, kind), partial(_strange, name))
     texts = [n for n, k in named.items() if k in (polars.Categorical, polars.Enum)]
     return frame.cast(dict.fromkeys(texts, polars.String)) if texts else frame
 

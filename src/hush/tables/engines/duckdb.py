@@ -22,7 +22,7 @@ from hush.tables.engines.columns import Columns, objects
 _AT_ONCE = 100_000  # rows that are copied by one statement
 
 
-def connected() -> Any:
+def connect() -> Any:
     """Return a new embedded DuckDB, which spills into a folder of its own if at all."""
     connection = ibis.duckdb.connect()
     place = spill_files.folder().replace("'", "''")
@@ -63,7 +63,7 @@ def fetch(connection: Any, relation: ir.Table) -> Columns:
     texts and are read here; a value that Python does not have stays its text, and no
     two values become one.
     """
-    text, schema = asked(connection, relation), relation.schema()
+    text, schema = prepared_sql(connection, relation), relation.schema()
     columns = ", ".join(
         f"{_carried(connection, identifier(name), kind)} AS {identifier(name)}"
         for name, kind in schema.items()
@@ -84,13 +84,13 @@ def run(connection: Any, text: str, values: Sequence[int] = ()) -> Columns:
     return Columns({name: _exact(each, None) for name, each in found.items()})
 
 
-def asked(connection: Any, relation: ir.Table) -> str:
+def prepared_sql(connection: Any, relation: ir.Table) -> str:
     """Return the SQL of a relation that is going to run."""
     connection._run_pre_execute_hooks(relation)  # shows DuckDB the frames in memory
-    return written(connection, relation)
+    return sql_of(connection, relation)
 
 
-def written(connection: Any, relation: ir.Table) -> str:
+def sql_of(connection: Any, relation: ir.Table) -> str:
     """Return the SQL of a relation.
 
     Ibis names what a relation uses twice, and DuckDB would store what has a name. Rows
@@ -168,7 +168,7 @@ def _read(reader: Callable[[str], Any], text: str | None) -> Any:
         return text
 
 
-def copied(
+def copy_columns(
     connection: Any,
     name: str,
     columns: Mapping[str, Sequence[Any]],

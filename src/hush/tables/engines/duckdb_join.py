@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb, private_tables
-from hush.tables.engines.engine import alone, guarded
+from hush.tables.engines.engine import exclusive, without_engine_text
 from hush.tables.engines.files import lock
 
 _VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal"
@@ -35,7 +35,7 @@ def together(left: ir.Table, right: ir.Table) -> tuple[ir.Table, ir.Table] | Non
             raise InvalidArgument(
                 f"both tables are called {name!r}: open one of them with another name=."
             )
-    connection = guarded(
+    connection = without_engine_text(
         lambda: _opened(
             [_asked(each, _PATHS) for each in (left, right)], first | second
         ),
@@ -46,7 +46,7 @@ def together(left: ir.Table, right: ir.Table) -> tuple[ir.Table, ir.Table] | Non
 
 def _asked(table: ir.Table, text: str) -> Any:
     backend = table.get_backend()
-    with alone(backend):  # to the end: an unfinished answer holds a connection up
+    with exclusive(backend):  # to the end: an unfinished answer holds a connection up
         return backend.con.execute(text).fetchall()[0][0]
 
 
@@ -55,14 +55,14 @@ def _views(table: ir.Table) -> dict[str, str] | None:
     backend = table.get_backend()
     if backend.name != "duckdb" or not _asked(table, _SHUT):
         return None
-    with alone(backend):
+    with exclusive(backend):
         known = dict(backend.con.execute(_VIEWS).fetchall())
     used = {each.name for each in table.op().find(ops.PhysicalTable)}
     return {name: known[name] for name in used} if used <= known.keys() else None
 
 
 def _opened(paths: list[list[str]], views: dict[str, str]) -> Any:
-    connection = duckdb.connected()
+    connection = duckdb.connect()
     private_tables.mark(connection)
     lock(connection, sorted({path for each in paths for path in each}))
     for text in views.values():

@@ -71,13 +71,13 @@ def fetch(relation: ir.Table) -> Columns:
     return _answered(relation, lambda: _run(relation))
 
 
-def written(relation: ir.Table) -> str:
+def sql_of(relation: ir.Table) -> str:
     """Return the SQL of an embedded engine for a relation, to be asked about."""
     backend = relation.get_backend()
-    return _answered(relation, lambda: duckdb.asked(backend, relation))
+    return _answered(relation, lambda: duckdb.prepared_sql(backend, relation))
 
 
-def asked(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Columns:
+def run_sql(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Columns:
     """Run one statement about a relation that was `written`: whole numbers come back.
 
     What was read of the data before is in `values`, which stand for $1, $2, …: an
@@ -91,20 +91,20 @@ def asked(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Columns:
 def _answered(relation: ir.Table, work: Callable[[], Result]) -> Result:
     """Return what `work` returns, which has the connection to itself.
 
-    Guarantee: as for `guarded`; of an error only its kind is told.
+    Guarantee: as for `without_engine_text`; of an error only its kind is told.
     """
     reachable = True
 
     def held() -> Result:
         nonlocal reachable
-        with alone(relation.get_backend()):
+        with exclusive(relation.get_backend()):
             try:
                 return work()
             except BaseException as problem:
-                reachable = not operational(problem)
+                reachable = not is_operational(problem)
                 raise
 
-    return guarded(held, lambda: _silent(reachable=reachable))
+    return without_engine_text(held, lambda: _silent(reachable=reachable))
 
 
 def _silent(*, reachable: bool) -> HushError:
@@ -136,7 +136,9 @@ def _spark(backend: Any, relation: ir.Table) -> Any:
     return found.cast(relation.schema().to_pyarrow())
 
 
-def guarded(work: Callable[[], Result], error: Callable[[], HushError]) -> Result:
+def without_engine_text(
+    work: Callable[[], Result], error: Callable[[], HushError]
+) -> Result:
     """Return what `work` returns, or raise `error()` without a trace of the cause.
 
     The error is raised outside the handler: inside, Python would attach the engine's
@@ -155,7 +157,7 @@ def guarded(work: Callable[[], Result], error: Callable[[], HushError]) -> Resul
 
 
 @contextmanager
-def alone(backend: Any) -> Iterator[None]:
+def exclusive(backend: Any) -> Iterator[None]:
     """Have a connection to oneself, and leave no transaction open that one began.
 
     First the handle, whose connection may be made anew, then what it is connected by:
@@ -195,7 +197,7 @@ def _status(backend: Any) -> str:
     return str(backend.con.info.transaction_status.name)
 
 
-def operational(problem: BaseException) -> bool:
+def is_operational(problem: BaseException) -> bool:
     """Return whether an engine was out of reach, memory or time, by its error's kind.
 
     What is wrong with a value, as a division by zero or a number that does not fit, is

@@ -18,9 +18,9 @@ import ibis.expr.types as ir
 from hush.checks import shown
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb
-from hush.tables.engines.engine import guarded
+from hush.tables.engines.engine import without_engine_text
 from hush.tables.expressions import texts
-from hush.tables.expressions.types import meant
+from hush.tables.expressions.types import near_columns
 
 PARQUET, DELIMITED, LINES = (
     (".parquet",),
@@ -54,7 +54,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def listed(path: str) -> list[Path]:
+def listed_files(path: str) -> list[Path]:
     """Return the files that a path, a folder or a pattern stands for, sorted."""
     whole = Path(path)
     if whole.is_dir():
@@ -83,7 +83,7 @@ def separator(files: Sequence[Path]) -> str | None:
     return "\t" if files[0].suffix == ".tsv" else ","
 
 
-def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Table:
+def open_files(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Table:
     """Return the files as one table of a connection that is shut off."""
     for column, kind in types.items():
         if kind not in TYPES:
@@ -98,12 +98,12 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
             raise InvalidArgument("a Parquet file has types of its own: leave types=.")
         reader = f"read_parquet([{paths}], hive_types_autocast = false)"
     elif between is not None:
-        names = named(files, between)
+        names = column_names_of(files, between)
         reader = _delimited(paths, names, between)
     else:
         names = list(types)
         reader = _lines(paths, names)
-    connection = duckdb.connected()
+    connection = duckdb.connect()
 
     def view() -> ir.Table:
         lock(connection, files)
@@ -111,7 +111,7 @@ def opened(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir.Tab
         connection.raw_sql(f"CREATE VIEW {view} AS SELECT * FROM {reader}")
         return duckdb.table(connection, name)
 
-    table = guarded(
+    table = without_engine_text(
         view,
         lambda: InvalidArgument(
             f"the files of {name!r} cannot be read as {suffix}; the engine's own words "
@@ -155,7 +155,7 @@ def _lines(paths: str, names: Sequence[str]) -> str:
 def _typed(table: ir.Table, types: Mapping[str, str]) -> ir.Table:
     unknown = [each for each in types if each not in table.columns]
     if unknown:
-        near = meant(unknown[0], table.columns)
+        near = near_columns(unknown[0], table.columns)
         raise InvalidArgument(
             f"types names {', '.join(unknown)}; {near}", code="unknown-column"
         )
@@ -174,9 +174,9 @@ def _typed(table: ir.Table, types: Mapping[str, str]) -> ir.Table:
 _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "bars"}
 
 
-def named(files: Sequence[Path], separator: str) -> list[str]:
+def column_names_of(files: Sequence[Path], separator: str) -> list[str]:
     """Return the names in the first line, which must be the same in all files."""
-    lines = {line(each, separator) for each in files}
+    lines = {first_line(each, separator) for each in files}
     if len(lines) > 1:
         raise InvalidArgument(
             "every CSV file must start with the same line of column names."
@@ -202,7 +202,7 @@ def named(files: Sequence[Path], separator: str) -> list[str]:
     return names
 
 
-def line(path: Path, separator: str) -> tuple[str, ...]:
+def first_line(path: Path, separator: str) -> tuple[str, ...]:
     """Return the fields of the first line."""
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
         try:

@@ -44,10 +44,10 @@ def table(
     column_names.check(each for each in lists if not each.startswith("_"))
     if types is None:
         types = {each: kind or _kind(each, v) for each, (v, kind) in lists.items()}
-    connection = duckdb.connected()
+    connection = duckdb.connect()
     files.lock(connection)
     values = {each: listed for each, (listed, _) in lists.items()}
-    return duckdb.copied(connection, name, values, types)
+    return duckdb.copy_columns(connection, name, values, types)
 
 
 def _listed(name: str, given: Any) -> tuple[list[Any], str | None]:

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import expressions as sql
 
 from hush.errors import InvalidArgument
-from hush.tables.engines.engine import alone, guarded
+from hush.tables.engines.engine import exclusive, without_engine_text
 from hush.tables.engines.provenance import Origin
 
 _guard = threading.Lock()
@@ -92,7 +92,7 @@ def _tables(table: ir.Table) -> Iterator[tuple[Any, ...]]:
         yield from _table(each.source, name)
     for each in table.op().find(_TEXTS):
         backend = each.to_expr().get_backend()
-        parsed = guarded(
+        parsed = without_engine_text(
             lambda each=each, backend=backend: sqlglot.parse_one(  # type: ignore[misc]
                 each.query, read=backend.dialect
             ),
@@ -109,10 +109,12 @@ def _table(backend: Any, name: tuple[Any, Any, str]) -> Iterator[tuple[Any, ...]
     )
 
     def asked() -> Any:
-        with alone(backend):
+        with exclusive(backend):
             return found(backend, name)
 
-    key = guarded(asked, lambda: InvalidArgument("the table cannot be read."))
+    key = without_engine_text(
+        asked, lambda: InvalidArgument("the table cannot be read.")
+    )
     if key is not None:
         yield key
 

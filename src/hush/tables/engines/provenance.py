@@ -18,7 +18,7 @@ from hush.errors import DrawInterrupted, InvalidArgument
 from hush.ledger import Ledger
 from hush.ledger.secret import marked
 from hush.tables.engines import collation, files
-from hush.tables.engines.engine import alone, guarded
+from hush.tables.engines.engine import exclusive, without_engine_text
 
 
 class Gone(InvalidArgument):
@@ -41,7 +41,7 @@ class File:
         """Return the state of a file now."""
         known = path.stat()
         state = known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
-        line = None if separator is None else files.line(path, separator)
+        line = None if separator is None else files.first_line(path, separator)
         return cls(path, state, line)
 
     @property
@@ -109,27 +109,27 @@ class Origin:
                 )
 
 
-def unchanged(origins: Iterable[Origin]) -> None:
+def refuse_changed(origins: Iterable[Origin]) -> None:
     """Refuse files that are gone or not what was opened."""
     for each in origins:
         each.unchanged()
 
 
-def unchanged_while_drawn(origins: Iterable[Origin]) -> None:
+def refuse_changed_while_drawn(origins: Iterable[Origin]) -> None:
     """Refuse an answer whose files are gone or not what was opened.
 
     One that is gone may come back as it was: the draw is interrupted, and has not
     failed. Its key asks for the same version of the files.
     """
     with suppress(Gone):
-        unchanged(origins)
+        refuse_changed(origins)
         return
     raise DrawInterrupted("a file went away while it was read.")
 
 
-def standing(origins: Sequence[Origin], table: ir.Table) -> None:
+def refuse_unreachable(origins: Sequence[Origin], table: ir.Table) -> None:
     """Refuse data that cannot be reached or is not what was opened; reads no row."""
-    unchanged(origins)
+    refuse_changed(origins)
     backends, _ = table._find_backends()
     for backend in backends:
         again = next((o.again for o in origins if o.again is not None), None)
@@ -151,21 +151,21 @@ def _reached(backend: Any, again: Callable[[], None] | None) -> None:
         "Connect, and open the data again.",
         code="connection-lost",
     )
-    with alone(backend):
+    with exclusive(backend):
         try:
             _ping(backend)
             return
         except Exception:  # whatever it is, nothing is to be had
             if again is None:
                 raise gone from None
-        guarded(again, lambda: gone)
-        guarded(lambda: _ping(backend), lambda: gone)
+        without_engine_text(again, lambda: gone)
+        without_engine_text(lambda: _ping(backend), lambda: gone)
 
 
 def _ping(backend: Any) -> None:
     if backend.name == "polars":
         return
-    with alone(backend):
+    with exclusive(backend):
         if backend.name == "pyspark":
             _ = backend._session.sql("SELECT 1").schema
         else:
@@ -182,12 +182,12 @@ def _same_tables(backend: Any, table: ir.Table) -> None:
         place = each.namespace
 
         def known(each: Any = each, place: Any = place) -> Any:
-            with alone(backend):
+            with exclusive(backend):
                 return backend.get_schema(
                     each.name, catalog=place.catalog, database=place.database
                 )
 
-        found = guarded(
+        found = without_engine_text(
             known,
             lambda each=each: InvalidArgument(  # type: ignore[misc]
                 f"table {each.name!r} is gone or cannot be read; nothing was charged. "

@@ -30,10 +30,10 @@ from hush.tables.engines import (
     memory,
     private_tables,
 )
-from hush.tables.engines.engine import alone, guarded
+from hush.tables.engines.engine import exclusive, without_engine_text
 from hush.tables.engines.extras import package
 from hush.tables.engines.provenance import Origin
-from hush.tables.expressions.types import listing
+from hush.tables.expressions.types import list_name
 
 ibis_equality.keep_apart()  # before the first expression of a data set
 
@@ -70,10 +70,10 @@ def source(
         raise InvalidArgument(
             f"types must name columns, as in types={{'fare': 'number'}}; got {types!r}."
         )
-    found = _found(given, name, types)
+    found = _source_of(given, name, types)
     _no_shadow(found.table)
     collation.byte_by_byte(found.table)
-    found = replace(found, table=database_types.known(found.table))
+    found = replace(found, table=database_types.with_known_types(found.table))
     ours = [each for each in found.table.columns if each.startswith("_")]
     if not ours:
         return found
@@ -96,7 +96,7 @@ def _no_shadow(table: ir.Table) -> None:
             )
 
 
-def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Source:
+def _source_of(given: Any, name: str | None, types: Mapping[str, str] | None) -> Source:
     if isinstance(given, (str, os.PathLike)):
         return _address(os.fspath(given), name, types or {})
     if types:
@@ -120,7 +120,7 @@ def _found(given: Any, name: str | None, types: Mapping[str, str] | None) -> Sou
     if made_by == "polars" and hasattr(given, "collect"):
         _fetchable("polars")
         connection = ibis.polars.connect()
-        table = connection.create_table(called, database_types.plain(given))
+        table = connection.create_table(called, database_types.plain_frame(given))
         return Source(
             table, called, Origin.beside("memory", _scanned(given), shut=True)
         )
@@ -163,11 +163,11 @@ def _address(text: str, name: str | None, types: Mapping[str, str]) -> Source:
         raise InvalidArgument(
             f"{text!r} is a database: add a table's name, as in {text + '/trips'!r}."
         )
-    found = files.listed(text)
+    found = files.listed_files(text)
     called = name or _stem(text)
     # First what the files are, then what is in them: what came between is noticed.
     origin = Origin.of_files(found, files.separator(found))
-    opened = files.opened(found, called, types)
+    opened = files.open_files(found, called, types)
     origin.unchanged()
     return Source(opened, called, origin)
 
@@ -180,13 +180,13 @@ def _stem(path: str) -> str:
 def _columns(given: Mapping[Any, Any], name: str) -> Source:
     """Copy plain columns into an embedded DuckDB."""
     failed = InvalidArgument("the columns hold values that no engine has.")
-    made = guarded(lambda: memory.table(given, name), lambda: failed)
+    made = without_engine_text(lambda: memory.table(given, name), lambda: failed)
     return Source(made, name, Origin("memory", own=True, shut=True))
 
 
 def _memory(frame: Any, name: str) -> Source:
     """Show a frame to an embedded DuckDB without copying it."""
-    connection = duckdb.connected()
+    connection = duckdb.connect()
 
     def shown() -> ir.Table:
         table = frame
@@ -209,7 +209,7 @@ def _memory(frame: Any, name: str) -> Source:
         "values of several types, or two may have one name. Give each its own"
         f"{_untyped(frame)}."
     )
-    made = guarded(shown, lambda: failed)
+    made = without_engine_text(shown, lambda: failed)
     read = getattr(frame, "files", ()) if isinstance(frame, _dataset()) else ()
     return Source(made, name, Origin.beside("memory", read, shut=True))
 
@@ -228,7 +228,7 @@ def _untyped(frame: Any) -> str:
     loose = [str(name) for name, kind in kinds.items() if str(kind) == "object"]
     if not loose:
         return ""
-    listed = ", ".join(map(listing, loose))
+    listed = ", ".join(map(list_name, loose))
     way = 'frame["x"].astype("string") makes texts of one'
     return f": those of type object are {listed}, and {way}"
 
@@ -268,7 +268,7 @@ def _duckdb(address: str, name: str | None) -> Source:
     def opened() -> ir.Table:
         # Attached, not connected to: connections to one file share their settings, so
         # that a second could not be shut off.
-        connection = duckdb.connected()
+        connection = duckdb.connect()
         connection.raw_sql(f"ATTACH {files.quoted(str(real))} AS file (READ_ONLY)")
         files.lock(connection)
         return duckdb.table(connection, table, ("file", schema or "main"))
@@ -278,7 +278,7 @@ def _duckdb(address: str, name: str | None) -> Source:
         code="data-unreachable",
     )
     origin = Origin.of_files([real])
-    return Source(guarded(opened, lambda: failed), name or table, origin)
+    return Source(without_engine_text(opened, lambda: failed), name or table, origin)
 
 
 def _postgres(address: str, name: str | None) -> Source:
@@ -299,7 +299,7 @@ def _postgres(address: str, name: str | None) -> Source:
         connection = ibis.connect(urlunsplit(server))
         try:
             _only_read(connection)
-            with alone(connection):
+            with exclusive(connection):
                 return connection.table(table, database=schema)
         except Exception:
             connection.disconnect()
@@ -310,11 +310,11 @@ def _postgres(address: str, name: str | None) -> Source:
         "Try the same address with psql.",
         code="data-unreachable",
     )
-    found = guarded(opened, lambda: failed)
+    found = without_engine_text(opened, lambda: failed)
     connection = found.get_backend()
 
     def again() -> None:
-        with alone(connection):
+        with exclusive(connection):
             try:
                 connection.reconnect()
                 _only_read(connection)
@@ -328,6 +328,6 @@ def _postgres(address: str, name: str | None) -> Source:
 def _only_read(connection: Any) -> None:
     """Make a new session one that reads only, and ends with whoever uses it."""
     weakref.finalize(connection, connection.con.close)
-    with alone(connection):
+    with exclusive(connection):
         connection.raw_sql(_READ_ONLY).close()
         connection.con.commit()

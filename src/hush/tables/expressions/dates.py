@@ -12,7 +12,7 @@ import ibis
 from hush.errors import Unsupported
 from hush.tables.expressions.date_range import tame_moment
 from hush.tables.expressions.numbers import small_floor
-from hush.tables.expressions.types import Kind, Typed, backend_of, ranged
+from hush.tables.expressions.types import Kind, Typed, backend_of, number_within
 
 UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D"}
 
@@ -30,17 +30,17 @@ def part(x: Typed, name: str) -> Typed:
     """Return the YEAR, QUARTER, MONTH, DAY or ISODOW (Monday is 1) as a number."""
     day = tame_date(x.value)
     if name == "YEAR":
-        return ranged(day.year().cast("float64"), 1.0, 1e4)
+        return number_within(day.year().cast("float64"), 1.0, 1e4)
     if name == "MONTH":
-        return ranged(day.month().cast("float64"), 1.0, 12.0)
+        return number_within(day.month().cast("float64"), 1.0, 12.0)
     if name == "DAY":
-        return ranged(day.day().cast("float64"), 1.0, 31.0)
+        return number_within(day.day().cast("float64"), 1.0, 31.0)
     if name == "QUARTER":
         month = day.month().cast("float64")
-        return ranged(small_floor((month + 2.0) / 3.0), 1.0, 4.0)
+        return number_within(small_floor((month + 2.0) / 3.0), 1.0, 4.0)
     if name == "ISODOW":
         since = days(x).value + 3.0
-        return ranged(since - 7.0 * small_floor(since / 7.0) + 1.0, 1.0, 7.0)
+        return number_within(since - 7.0 * small_floor(since / 7.0) + 1.0, 1.0, 7.0)
     raise Unsupported(
         f"{name} of a date is not known; YEAR, QUARTER, MONTH, DAY and ISODOW are."
     )
@@ -60,7 +60,7 @@ def days(x: Typed) -> Typed:
         small_floor(year / 4.0) - small_floor(year / 100.0) + small_floor(year / 400.0)
     )
     within = small_floor((153.0 * since_march + 2.0) / 5.0) + day.day().cast("float64")
-    return ranged(365.0 * year + leaps + within - 719469.0, 1.0, 1e7)
+    return number_within(365.0 * year + leaps + within - 719469.0, 1.0, 1e7)
 
 
 def truncated(x: Typed, unit: str) -> Typed:

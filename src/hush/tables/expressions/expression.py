@@ -18,7 +18,7 @@ from hush.tables.expressions import functions, numbers, operators
 from hush.tables.expressions.node import compile_node, expect
 from hush.tables.expressions.parse import DROPPED, missing_quotes
 from hush.tables.expressions.parse_coverage import kept_whole, refuse_mixed
-from hush.tables.expressions.types import Kind, Typed, column, size, tame
+from hush.tables.expressions.types import Kind, Typed, column, node_count
 
 __all__ = [
     "Kind",
@@ -29,7 +29,6 @@ __all__ = [
     "number",
     "parse",
     "read",
-    "tame",
     "truth",
     "typed",
     "unclamped",
@@ -131,7 +130,7 @@ def typed(table: ir.Table, text: str) -> Typed:
 
 
 def _small(found: Typed, text: str) -> Typed:
-    if size(found.value) > _MOST_NODES:
+    if node_count(found.value) > _MOST_NODES:
         raise Unsupported(
             f"the expression {text!r} grows too large once every step is guarded. "
             "Name a part of it first, as in data.select(speed='distance / hours')."

@@ -12,8 +12,8 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.expressions import dates
-from hush.tables.expressions.parse_coverage import read
-from hush.tables.expressions.types import Kind, Typed, closed
+from hush.tables.expressions.parse_coverage import mark_read
+from hush.tables.expressions.types import Kind, Typed, closed_truth
 
 Rule = Callable[[ir.Table, Any], Typed]
 Rules = dict[type[sql.Expression], tuple[Rule, str]]
@@ -61,9 +61,10 @@ def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
     if known is None:
         from hush.tables.expressions import sql_suggestions
 
+        advice = sql_suggestions.advice_for_node(node, _FUNCTIONS)
         raise Unsupported(
             f"{node.sql(dialect='duckdb')!r} is not allowed in an expression."
-            f"{sql_suggestions.inside(node, _FUNCTIONS) or f' Allowed are {_ALLOWED}.'}"
+            f"{advice or f' Allowed are {_ALLOWED}.'}"
         )
     rule, allowed = known
     # An argument that a rule does not look at would change the meaning unseen.
@@ -76,7 +77,7 @@ def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
     found = rule(table, node)
     if found.kind is not Kind.TRUTH or isinstance(node, sql.Column):
         return found
-    return replace(found, value=closed(found.value))
+    return replace(found, value=closed_truth(found.value))
 
 
 def value(table: ir.Table, node: sql.Expression, kind: Kind) -> Any:
@@ -103,12 +104,12 @@ def date(table: ir.Table, node: sql.Expression) -> Typed:
 def constant(node: sql.Expression | None, what: str) -> float:
     """Return the number that a literal stands for, or say what should have been one."""
     sign = 1.0
-    read(node)
+    mark_read(node)
     if isinstance(node, sql.Neg):
         node, sign = node.this, -1.0
     if not isinstance(node, sql.Literal) or node.is_string:
         raise Unsupported(f"{what} must be a literal number.")
-    read(node)
+    mark_read(node)
     return sign * float(node.this)
 
 

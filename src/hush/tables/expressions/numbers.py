@@ -18,8 +18,8 @@ from hush.tables.expressions.types import (
     Kind,
     Typed,
     backend_of,
-    ranged,
-    tamed,
+    number_within,
+    within_limits,
 )
 
 _MOST_POWER = 8
@@ -47,13 +47,13 @@ def _floor(value: Any, most: float) -> Any:
 
 def floor(x: Typed) -> Typed:
     """Largest whole number that is not larger."""
-    return ranged(_floor(x.value, x.most), 1.0, max(x.most, 1.0) * 2)
+    return number_within(_floor(x.value, x.most), 1.0, max(x.most, 1.0) * 2)
 
 
 def ceil(x: Typed) -> Typed:
     """Smallest whole number that is not smaller."""
     found = 0.0 - _floor(0.0 - x.value, x.most)
-    return ranged(found, 1.0, max(x.most, 1.0) * 2)
+    return number_within(found, 1.0, max(x.most, 1.0) * 2)
 
 
 def whole(x: Typed) -> Typed:
@@ -62,7 +62,7 @@ def whole(x: Typed) -> Typed:
     below = _floor(size, x.most)
     near = below + ibis.ifelse(size - below >= 0.5, 1.0, 0.0)
     signed = ibis.ifelse(x.value < 0.0, 0.0 - near, near)
-    return ranged(signed, 1.0, max(x.most, 1.0) * 2)
+    return number_within(signed, 1.0, max(x.most, 1.0) * 2)
 
 
 def sign(x: Typed) -> Typed:
@@ -73,12 +73,12 @@ def sign(x: Typed) -> Typed:
         (x.value == 0.0, 0.0),
         else_=_null(),
     )
-    return ranged(value, 1.0, 1.0)
+    return number_within(value, 1.0, 1.0)
 
 
 def absolute(x: Typed) -> Typed:
     """Magnitude."""
-    return ranged(x.value.abs(), x.least, x.most)
+    return number_within(x.value.abs(), x.least, x.most)
 
 
 def square_root(x: Typed) -> Typed:
@@ -86,7 +86,7 @@ def square_root(x: Typed) -> Typed:
     fine = x.value >= 0.0
     root = ibis.ifelse(fine, x.value, 0.0).sqrt()
     found = ibis.ifelse(fine, root, _null())
-    return ranged(found, math.sqrt(x.least) / 2, math.sqrt(x.most) * 2)
+    return number_within(found, math.sqrt(x.least) / 2, math.sqrt(x.most) * 2)
 
 
 def logarithm(x: Typed, base: int | None = None) -> Typed:
@@ -95,7 +95,7 @@ def logarithm(x: Typed, base: int | None = None) -> Typed:
     safe = ibis.ifelse(fine, x.value, 1.0)
     # One function for all bases: engines define the others by different formulae.
     found = safe.ln() if base is None else safe.ln() / math.log(base)
-    return ranged(ibis.ifelse(fine, found, _null()), 1e-18, 1e4)
+    return number_within(ibis.ifelse(fine, found, _null()), 1e-18, 1e4)
 
 
 def exponential(x: Typed) -> Typed:
@@ -104,14 +104,14 @@ def exponential(x: Typed) -> Typed:
     held = ibis.cases(
         (x.value > limit, limit), (x.value < -limit, -limit), else_=x.value
     )
-    return ranged(held.exp(), 1e-131, 1e131)
+    return number_within(held.exp(), 1e-131, 1e131)
 
 
 def product(a: Typed, b: Typed) -> Typed:
     """Product."""
     if a.most * b.most > 1e290 or a.least * b.least < 1e-290:
-        a, b = tamed(a), tamed(b)
-    return ranged(a.value * b.value, a.least * b.least / 2, a.most * b.most * 2)
+        a, b = within_limits(a), within_limits(b)
+    return number_within(a.value * b.value, a.least * b.least / 2, a.most * b.most * 2)
 
 
 def divided(a: Any, b: Any) -> Any:
@@ -126,14 +126,16 @@ def divided(a: Any, b: Any) -> Any:
 def quotient(a: Typed, b: Typed) -> Typed:
     """Quotient; by zero NULL."""
     if a.most / b.least > 1e289 or a.least / b.most < 1e-289:
-        a, b = tamed(a), tamed(b)
+        a, b = within_limits(a), within_limits(b)
     divisor = ibis.ifelse(b.value == 0.0, _null(), b.value)
-    return ranged(divided(a.value, divisor), a.least / b.most / 2, a.most / b.least * 2)
+    return number_within(
+        divided(a.value, divisor), a.least / b.most / 2, a.most / b.least * 2
+    )
 
 
 def _added(a: Typed, b: Typed) -> tuple[Typed, Typed]:
     if max(a.most, b.most) > 1e289 or min(a.least, b.least) < 1e-270:
-        return tamed(a), tamed(b)
+        return within_limits(a), within_limits(b)
     return a, b
 
 
@@ -142,14 +144,16 @@ def total(a: Typed, b: Typed) -> Typed:
     a, b = _added(a, b)
     # What is left when almost all cancels is at least half a last digit.
     least = min(a.least, b.least) * 2.0**-53
-    return ranged(a.value + b.value, least, (a.most + b.most) * 2)
+    return number_within(a.value + b.value, least, (a.most + b.most) * 2)
 
 
 def of_truth(x: Typed) -> Typed:
     """A truth value as 1 or 0; whatever else is given stays."""
     if x.kind is not Kind.TRUTH:
         return x
-    return ranged(ibis.cases((x.value, 1.0), (~x.value, 0.0), else_=_null()), 1.0, 1.0)
+    return number_within(
+        ibis.cases((x.value, 1.0), (~x.value, 0.0), else_=_null()), 1.0, 1.0
+    )
 
 
 def difference(a: Typed, b: Typed) -> Typed:
@@ -159,17 +163,17 @@ def difference(a: Typed, b: Typed) -> Typed:
 
 def negative(x: Typed) -> Typed:
     """The number with the other sign; zero stays without one."""
-    return ranged(0.0 - x.value, x.least, x.most)
+    return number_within(0.0 - x.value, x.least, x.most)
 
 
 def power(x: Typed, exponent: int) -> Typed:
     """Small whole power, by multiplication; the inverse of zero is NULL."""
     if abs(exponent) > _MOST_POWER:
         raise Unsupported(f"POWER takes whole exponents up to {_MOST_POWER}.")
-    one = ranged(ibis.literal(1.0), 1.0, 1.0)
+    one = number_within(ibis.literal(1.0), 1.0, 1.0)
     if exponent == 0:
         value = ibis.ifelse(x.value.isnull(), _null(), ibis.literal(1.0))
-        return ranged(value, 1.0, 1.0)
+        return number_within(value, 1.0, 1.0)
     result = x
     for _ in range(abs(exponent) - 1):
         result = product(result, x)
@@ -234,7 +238,7 @@ def binned(x: Typed, lower: float, upper: float, count: int) -> Typed:
     inside = (x.value >= low) & (x.value <= high)
     found = ibis.ifelse(inside, edge, _null())
     least = min((abs(each) for each in bins(low, high, n) if each), default=1.0)
-    return ranged(found, least / 2, max(abs(low), abs(high), 1.0) * 2)
+    return number_within(found, least / 2, max(abs(low), abs(high), 1.0) * 2)
 
 
 def bucket(x: Typed, lower: float, upper: float, count: int) -> Typed:
@@ -246,4 +250,4 @@ def bucket(x: Typed, lower: float, upper: float, count: int) -> Typed:
         (x.value >= high, n + 1.0),
         else_=_index(x, low, high, n) + 1.0,
     )
-    return ranged(value, 1.0, n + 1.0)
+    return number_within(value, 1.0, n + 1.0)

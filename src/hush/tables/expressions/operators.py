@@ -10,7 +10,14 @@ from sqlglot import expressions as sql
 from hush.errors import Unsupported
 from hush.tables.expressions import numbers, texts
 from hush.tables.expressions.node import Rule, compile_node, date, learn, number, value
-from hush.tables.expressions.types import LARGE, SMALL, Kind, Typed, column, ranged
+from hush.tables.expressions.types import (
+    LARGE,
+    SMALL,
+    Kind,
+    Typed,
+    column,
+    number_within,
+)
 
 
 def _two(combine: Callable[[Typed, Typed], Typed]) -> Rule:
@@ -104,7 +111,9 @@ def _literal(table: ir.Table, node: Any) -> Typed:  # noqa: ARG001
     # Engines read a bare 0.1 as a decimal; a text they all read as the same double.
     value = min(float(node.this), LARGE)
     value = value if value >= SMALL else 0.0
-    return ranged(ibis.literal(repr(value)).cast("float64"), value or 1.0, value or 1.0)
+    return number_within(
+        ibis.literal(repr(value)).cast("float64"), value or 1.0, value or 1.0
+    )
 
 
 def _boolean(table: ir.Table, node: Any) -> Typed:  # noqa: ARG001

@@ -11,11 +11,11 @@ from sqlglot import expressions as sql
 from hush.errors import Unsupported
 from hush.tables.expressions.parse_coverage import (
     kept_whole,
-    mixed,
-    read,
+    mark_read,
+    nested_test,
     read_whole,
     refuse_mixed,
-    tracked,
+    track,
 )
 
 _KEYWORDS = {
@@ -31,7 +31,7 @@ DROPPED = (
 )
 
 
-def parsed(text: str, columns: Iterable[str]) -> sql.Select:
+def parse_select(text: str, columns: Iterable[str]) -> sql.Select:
     """Return the one SELECT that a text holds, or refuse it."""
     try:
         found = sqlglot.parse(text, dialect="duckdb")
@@ -42,7 +42,7 @@ def parsed(text: str, columns: Iterable[str]) -> sql.Select:
         if len(found) == 1 and isinstance(found[0], sql.Select):
             if kept_whole(text, found, columns):
                 refuse_mixed(found[0])
-                return tracked(found[0])
+                return track(found[0])
             refusal = DROPPED
         else:
             refusal = (
@@ -82,19 +82,19 @@ def missing_quotes(text: str, columns: Iterable[str]) -> str:
     return ""
 
 
-def words(node: Any) -> str:
+def sql_text(node: Any) -> str:
     """Return the text that a node is read from again, or refuse what has none.
 
     Guarantee: what is read from the text is the node. Parentheses are put in where the
     writer leaves out those that it takes; all of the node counts as read.
     """
-    text = spelt(node)
-    whole = spelt(_in_parentheses(node))
+    text = node_text(node)
+    whole = node_text(_in_parentheses(node))
     read_whole(node)
     return text if _meaning(text) == _meaning(whole) else whole
 
 
-def spelt(node: Any) -> str:
+def node_text(node: Any) -> str:
     """Return a node as text for names and messages, or refuse what has none.
 
     Left to itself the writer would drop what it cannot say, such as a format of dates,
@@ -108,12 +108,13 @@ def spelt(node: Any) -> str:
         from hush.tables.expressions import sql_suggestions
 
         inner = next(
-            (each for each in node.walk() if sql_suggestions.inside(each, "")), node
+            (each for each in node.walk() if sql_suggestions.advice_for_node(each, "")),
+            node,
         )
     called = inner.sql_name() if isinstance(inner, sql.Func) else inner.key.upper()
     raise Unsupported(
-        f"{called} is not supported here{place(node)}."
-        f"{sql_suggestions.inside(inner, '')}"
+        f"{called} is not supported here{place_of(node)}."
+        f"{sql_suggestions.advice_for_node(inner, '')}"
     )
 
 
@@ -143,7 +144,7 @@ def _meaning(text: str) -> Any:
         found = sqlglot.parse_one(text, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError):
         return None
-    if mixed(found) is not None:  # no such text is read again
+    if nested_test(found) is not None:  # no such text is read again
         return None
     for each in reversed(list(found.walk())):  # the innermost first
         if isinstance(each, sql.Paren) and each is not found:
@@ -151,7 +152,7 @@ def _meaning(text: str) -> Any:
     return found.unnest()
 
 
-def place(node: Any) -> str:
+def place_of(node: Any) -> str:
     """Return where a node begins, as far as the parser knows."""
     if isinstance(node, sql.Expression):
         for each in node.walk():
@@ -161,18 +162,18 @@ def place(node: Any) -> str:
     return ""
 
 
-def only(node: sql.Expression, allowed: str) -> None:
+def refuse_other_parts(node: sql.Expression, allowed: str) -> None:
     """Refuse a node with a part that its rule does not look at; it counts as read."""
     extra = {name for name, value in node.args.items() if value} - set(allowed.split())
     if extra:
         names = ", ".join(sorted(each.strip("_").upper() for each in extra))
         raise Unsupported(
-            f"{names} is not supported here{place(node)}: {spelt(node)!r}."
+            f"{names} is not supported here{place_of(node)}: {node_text(node)!r}."
         )
-    read(node)
+    mark_read(node)
 
 
-def apart(node: sql.Expression, columns: Iterable[str]) -> sql.Expression:
+def with_columns_apart(node: sql.Expression, columns: Iterable[str]) -> sql.Expression:
     """Return an expression in which nothing but a column reads like a column's name.
 
     Texts are read as columns first; what SQL means by a - b is in parentheses then.
@@ -181,12 +182,12 @@ def apart(node: sql.Expression, columns: Iterable[str]) -> sql.Expression:
 
     def told(part: sql.Expression) -> sql.Expression:
         named = isinstance(part, (sql.Column, sql.Identifier, sql.AggFunc))
-        return part if named or spelt(part) not in strange else sql.Paren(this=part)
+        return part if named or node_text(part) not in strange else sql.Paren(this=part)
 
     return node.transform(told) if strange else node
 
 
-def plain(node: sql.Expression, scope: set[str]) -> sql.Expression:
+def without_table_names(node: sql.Expression, scope: set[str]) -> sql.Expression:
     """Return an expression without table names, each of which must be in scope.
 
     Joined tables share no names but those they are joined on, so none is lost.
@@ -197,10 +198,10 @@ def plain(node: sql.Expression, scope: set[str]) -> sql.Expression:
             if each.table not in scope or each.args.get("db"):
                 known = ", ".join(sorted(scope))
                 raise Unsupported(
-                    f"there is no table {each.table!r} here{place(each)}; there is "
+                    f"there is no table {each.table!r} here{place_of(each)}; there is "
                     f"{known}.",
                     code="unknown-table",
                 )
-            read(each.args["table"])
+            mark_read(each.args["table"])
             each.set("table", None)
     return found

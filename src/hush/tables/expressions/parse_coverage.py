@@ -63,7 +63,7 @@ def refuse_mixed(root: sql.Expression) -> None:
 
     Databases read it as (b = c) IS NULL, and this parser as b = (c IS NULL).
     """
-    node = mixed(root)
+    node = nested_test(root)
     if node is not None:
         raise Unsupported(
             f"{node.sql(dialect='duckdb')!r} has two tests side by side, which "
@@ -72,7 +72,7 @@ def refuse_mixed(root: sql.Expression) -> None:
         )
 
 
-def mixed(root: Any) -> Any:
+def nested_test(root: Any) -> Any:
     """Return the first test with a test as an operand, None where there is none."""
     for node in root.find_all(*_TESTS):
         operands = [node.args.get(name) for name in _OPERANDS]
@@ -81,14 +81,14 @@ def mixed(root: Any) -> Any:
     return None
 
 
-def tracked(root: Node) -> Node:
+def track(root: Node) -> Node:
     """Return a tree in which every node is marked as not read yet."""
     for node in root.walk():
         node.meta[_MARK] = _Mark()
     return root
 
 
-def read(*nodes: Any) -> None:
+def mark_read(*nodes: Any) -> None:
     """Mark nodes as read, and nothing below them but the names they have."""
     for node in nodes:
         _mark(node)
@@ -104,7 +104,7 @@ def read_whole(*nodes: Any) -> None:
             _mark(each)
 
 
-def unread(root: sql.Expression) -> Any:
+def first_unread(root: sql.Expression) -> Any:
     """Return the first node that nobody has read, None where all have been."""
     for node in root.walk():
         mark = node.meta.get(_MARK)
@@ -115,7 +115,7 @@ def unread(root: sql.Expression) -> Any:
 
 def refuse_unread(root: sql.Expression, place: Any) -> None:
     """Refuse a statement of which a part would be dropped; `place` says where."""
-    left = unread(root)
+    left = first_unread(root)
     if left is not None:
         raise Unsupported(
             f"{left.sql(dialect='duckdb')!r} has no meaning here{place(left)}, and "

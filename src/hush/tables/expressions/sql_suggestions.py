@@ -45,7 +45,7 @@ _FUNCTIONS = {
 _ROWS = "Rows are about people and are not shown: ask for COUNT(*), or AVG of a column."
 
 
-def inside(node: Any, names: str) -> str:
+def advice_for_node(node: Any, names: str) -> str:
     """Return advice for a node that may not stand in an expression, or nothing.
 
     `names` are the functions that are known, apart from each other by spaces.
@@ -65,7 +65,7 @@ def inside(node: Any, names: str) -> str:
     return f" {found}" if found else ""
 
 
-def output(node: Any, names: str, *, mixed: bool) -> str:
+def advice_for_output(node: Any, names: str, *, mixed: bool) -> str:
     """Return advice for an output that cannot be released, or nothing.
 
     `mixed` says that there are aggregates in it, which could be released apart.
@@ -75,7 +75,7 @@ def output(node: Any, names: str, *, mixed: bool) -> str:
     if isinstance(node, sql.Star):
         return f" {_ROWS}"
     if isinstance(node, (sql.Window, sql.Anonymous)):
-        return inside(node, names)
+        return advice_for_node(node, names)
     alone = isinstance(node, (sql.AggFunc, sql.IgnoreNulls))
     if mixed and not alone:
         return " Release them apart, and compute with what was released: that is free."

@@ -5,7 +5,13 @@ from typing import Any
 import ibis
 
 from hush.errors import Unsupported
-from hush.tables.expressions.types import Kind, Typed, backend_of, ranged, tame
+from hush.tables.expressions.types import (
+    Kind,
+    Typed,
+    backend_of,
+    finite_double,
+    number_within,
+)
 
 # Engines accept different spellings of numbers, and some fail on '1e999'. Only these
 # are read, of at most 10^129. The end is checked by a second pattern, because `$` also
@@ -37,7 +43,8 @@ def number(text: Any) -> Typed:
     fine = text.re_search(_NUMBER) & ~text.re_search(_NOT_NUMBER)
     read = ibis.ifelse(fine, text, ibis.literal("0")).cast("float64")
     return Typed(
-        Kind.NUMBER, tame(ibis.ifelse(fine, read, ibis.null("float64")), floating=False)
+        Kind.NUMBER,
+        finite_double(ibis.ifelse(fine, read, ibis.null("float64")), floating=False),
     )
 
 
@@ -88,7 +95,7 @@ def _length(text: Any) -> Any:
 
 def length(text: Any) -> Typed:
     """Return the number of characters (code points)."""
-    return ranged(_length(text).cast("float64"), 1.0, 2.0**40)
+    return number_within(_length(text).cast("float64"), 1.0, 2.0**40)
 
 
 def trim(text: Any) -> Any:

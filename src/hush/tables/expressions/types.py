@@ -48,7 +48,7 @@ class Typed:
     most: float = LARGE
 
 
-def closed(truth: Any) -> Any:
+def closed_truth(truth: Any) -> Any:
     """Return a truth value that stays whole wherever it is put.
 
     Ibis writes NOT, IS NULL, BETWEEN and IN without parentheses, inside of others too:
@@ -58,14 +58,14 @@ def closed(truth: Any) -> Any:
     return truth & ibis.literal(value=True)
 
 
-def ranged(value: Any, least: float, most: float) -> Typed:
+def number_within(value: Any, least: float, most: float) -> Typed:
     """Return a number whose limits are known; they must stay inside doubles."""
     if not (least >= BOTTOM and most <= TOP):
         raise Unsupported("a number of the expression is too large or too small.")
     return Typed(Kind.NUMBER, value, least, most)
 
 
-def tame(value: ir.NumericValue, *, floating: bool = True) -> Any:
+def finite_double(value: ir.NumericValue, *, floating: bool = True) -> Any:
     """Return a number as a double without NaN and inside 10^±70; NULL stays NULL.
 
     Guarantee: sums, differences, products and quotients of two tame numbers are finite
@@ -82,24 +82,24 @@ def tame(value: ir.NumericValue, *, floating: bool = True) -> Any:
     )
 
 
-def tamed(number: Typed) -> Typed:
+def within_limits(number: Typed) -> Typed:
     """Return the number inside the tame limits, guarded only where it may not be."""
     if number.least >= SMALL and number.most <= LARGE:
         return number
-    return Typed(Kind.NUMBER, tame(number.value, floating=False))
+    return Typed(Kind.NUMBER, finite_double(number.value, floating=False))
 
 
-def unknown(name: str, columns: Iterable[str]) -> str:
+def unknown_column(name: str, columns: Iterable[str]) -> str:
     """Say that there is no such column, and which there are.
 
     Example:
         >>> unknown("Fair", ["fare", "who"])
         "there is no column 'Fair'; did you mean 'fare'? The columns are fare, who."
     """
-    return f"there is no column {name!r}; {meant(name, columns)}"
+    return f"there is no column {name!r}; {near_columns(name, columns)}"
 
 
-def meant(name: object, columns: Iterable[str]) -> str:
+def near_columns(name: object, columns: Iterable[str]) -> str:
     """Return which column a name is near to, and which there are.
 
     Example:
@@ -110,7 +110,7 @@ def meant(name: object, columns: Iterable[str]) -> str:
     word = name.lower() if isinstance(name, str) else ""
     near = difflib.get_close_matches(word, known, 1)
     start = f"did you mean {known[near[0]]!r}? The" if near else "the"
-    listed = f"columns are {', '.join(map(listing, sorted(known.values())))}."
+    listed = f"columns are {', '.join(map(list_name, sorted(known.values())))}."
     if word.startswith("_"):
         listed += (
             " Those whose names start with an underscore are left out, because hush "
@@ -119,7 +119,7 @@ def meant(name: object, columns: Iterable[str]) -> str:
     return f"{start} {listed}"
 
 
-def listing(name: str) -> str:
+def list_name(name: str) -> str:
     """Return a name for a list of names: in quotes where it has a comma of its own.
 
     Example:
@@ -132,17 +132,17 @@ def listing(name: str) -> str:
 def column(table: ir.Table, name: str) -> Typed:
     """Return a column of a table, tamed, or say what is wrong with it."""
     if name not in table.columns:
-        raise Unsupported(unknown(name, table.columns), code="unknown-column")
+        raise Unsupported(unknown_column(name, table.columns), code="unknown-column")
     value = table[name]
     dtype = value.type()
     if dtype.is_boolean():
-        return Typed(Kind.TRUTH, closed(value))
+        return Typed(Kind.TRUTH, closed_truth(value))
     if dtype.is_integer():
-        return ranged(value.cast("float64"), 1.0, 2.0**64)
+        return number_within(value.cast("float64"), 1.0, 2.0**64)
     if dtype.is_floating():
-        return Typed(Kind.NUMBER, tame(value))
+        return Typed(Kind.NUMBER, finite_double(value))
     if dtype.is_decimal() and _is_double(dtype):
-        return Typed(Kind.NUMBER, tame(value, floating=False))
+        return Typed(Kind.NUMBER, finite_double(value, floating=False))
     if dtype.is_string():
         return Typed(Kind.TEXT, value)
     if dtype.is_date() or _is_plain_timestamp(value):
@@ -191,9 +191,9 @@ def told_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
     for name in columns:
         value, dtype = table[name], table[name].type()
         if dtype.is_boolean():
-            plain[name] = closed(value)
+            plain[name] = closed_truth(value)
         if dtype.is_floating():
-            plain[name] = only(~value.isnan(), one_zero(value.cast("float64")))
+            plain[name] = value_where(~value.isnan(), one_zero(value.cast("float64")))
         if dtype.is_date() or _is_plain_timestamp(value):
             plain[name] = tame_moment(value, backend_of(value))
         endless = dtype.is_decimal() and not _is_double(dtype)
@@ -221,7 +221,9 @@ def named_apart(table: ir.Table, columns: tuple[str, ...]) -> ir.Table:
     """
     told = told_apart(table, columns)
     floats = [name for name in columns if told[name].type().is_floating()]
-    held = {name: one_zero(tame(told[name], floating=False)) for name in floats}
+    held = {
+        name: one_zero(finite_double(told[name], floating=False)) for name in floats
+    }
     return told.mutate(**held) if held else told
 
 
@@ -246,7 +248,7 @@ def _unbound(relation: Any) -> bool:
     return bool(relation.find(ops.UnboundTable))
 
 
-def size(value: Any) -> int:
+def node_count(value: Any) -> int:
     """Return how many nodes a value has once engines have written it out in full."""
     known: dict[Any, int] = {}
 
@@ -261,6 +263,6 @@ def size(value: Any) -> int:
     return count(value.op())
 
 
-def only(condition: Any, value: Any) -> Any:
+def value_where(condition: Any, value: Any) -> Any:
     """Return the engine's number where a condition holds, and NULL elsewhere."""
     return ibis.ifelse(condition, value, ibis.null("float64"))

@@ -3,7 +3,7 @@
 An embedded engine hands a column over without moving it far, and sorting one number per
 row is several times cheaper than grouping rows by person and key. So where people and
 keys are whole numbers, each row becomes a word, and `words` works votes and counts out
-of them. Other engines and types answer by the relations of `votes` and `ballot`.
+of them. Other engines and types answer by the relations of `votes`.
 
 Which of the two is used depends on public types alone: they need not keep the same keys
 of a person who has too many. How words are laid out, and in how many parts rows are
@@ -17,7 +17,7 @@ import ibis
 import ibis.expr.types as ir
 import numpy as np
 
-from hush.tables.bounding.contribution_caps import embedded, hashed
+from hush.tables.bounding.contribution_caps import hash_of, runs_on_duckdb
 from hush.tables.bounding.packing import (
     PERSON,
     Column,
@@ -28,7 +28,7 @@ from hush.tables.bounding.packing import (
     Range,
     Ranked,
     Rule,
-    ranked,
+    rank_codes,
 )
 from hush.tables.bounding.relations import BoundedRows, Relation, Sums
 from hush.tables.engines import engine
@@ -40,9 +40,9 @@ _PART = 1 << 25  # rows that are sorted at once; more are read in several parts
 Tally = tuple[Keys, Ints, Ints]  # keys, their votes, their weighted rows
 
 
-def fits(table: ir.Table, unit: str | None, by: tuple[str, ...]) -> bool:
-    """Return whether the roll can be read: from public types alone."""
-    if unit is None or not embedded(table):
+def can_be_packed(table: ir.Table, unit: str | None, by: tuple[str, ...]) -> bool:
+    """Return whether votes can be packed: from public types alone."""
+    if unit is None or not runs_on_duckdb(table):
         return False
     kinds = [table[name].type() for name in (unit, *by)]
     return all(kind.is_integer() and not kind.is_uint64() for kind in kinds)
@@ -50,7 +50,7 @@ def fits(table: ir.Table, unit: str | None, by: tuple[str, ...]) -> bool:
 
 @final
 @dataclass(frozen=True)
-class Roll(Relation):
+class PackedVotes(Relation):
     """A ballot, and the rows of each key, from sorted words.
 
     Guarantee: that of `Words.tallied`. Parts that are read apart hold different people.
@@ -71,13 +71,13 @@ class Roll(Relation):
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per row that is somebody's: the person and the key."""
         ballot = self.ballot
-        by = votes.checked(bounded.whole, ballot.unit, ballot.by, ballot.cap)
+        by = votes.checked_columns(bounded.whole, ballot.unit, ballot.by, ballot.cap)
         known = bounded.whole.filter(bounded.whole[str(ballot.unit)].notnull())
         keys = {name: known[name] for name in by}
         return known.select(known[str(ballot.unit)].cast("int64").name(PERSON), **keys)
 
     def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
-        """Return one row per key that somebody holds, as `Poll` does."""
+        """Return one row per key that somebody holds, as `VotesWithSums` does."""
         keys, vote, weighed = self._tally(relation, bounded.rows)
         named = zip(self.ballot.by, (each.listed for each in keys), strict=True)
         return Columns({**dict(named), self.ballot.column: vote, "_n": weighed})
@@ -114,7 +114,7 @@ def _part(
 ) -> Tally:
     """Return the keys of the people of one part."""
     if parts > 1:
-        left = hashed(relation[PERSON]) % ibis.literal(parts, "int64")
+        left = hash_of(relation[PERSON]) % ibis.literal(parts, "int64")
         relation = relation.filter(left == ibis.literal(part, "int64"))
     words, decoded = layout.read(relation)
     vote, weighed = words.tallied(rule)
@@ -136,7 +136,7 @@ def _joined(found: list[Tally], width: int) -> Tally:
         )
         for i in range(width)
     )
-    code, keys = ranked(columns)
+    code, keys = rank_codes(columns)
     totals = np.zeros((2, len(keys[0].values)), np.int64)
     for total, each in zip(totals, (1, 2), strict=True):
         np.add.at(total, code, np.concatenate([tally[each] for tally in found]))

@@ -19,8 +19,8 @@ from hush.tables.bounding.relations import QueryResult, Relation, Sums
 from hush.tables.bounding.sensitivity import Amount, Key, Limit, Part
 from hush.tables.groups import packed_votes, votes
 from hush.tables.groups.groups import Groups
-from hush.tables.groups.packed_votes import Roll
-from hush.tables.groups.votes import Ballot, Ballots, Poll
+from hush.tables.groups.packed_votes import PackedVotes
+from hush.tables.groups.votes import Ballot, KeyVotes, VotesWithSums
 
 _UNKNOWN = 1 << 62
 _MANY = 8  # parts from which Gaussian noise may serve better: half of δ is left to it
@@ -47,7 +47,7 @@ class Naming(Mechanism):
         """What the selection says."""
         return self.selection.error
 
-    def run(self, value: Ballots, *, source: Source = SECURE) -> list[Key]:
+    def run(self, value: KeyVotes, *, source: Source = SECURE) -> list[Key]:
         """Return the named keys in a public order."""
         found = self.selection.run(np.asarray(value.votes, np.int64), source=source)
         places = found.places if isinstance(found, Selected) else found
@@ -86,9 +86,9 @@ class _Named(Part):
         """Refuse: keys are found with an (ε, δ) of their own."""
         raise TypeError(f"keys have no share of {amount!r}")
 
-    def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> Ballots:
+    def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> KeyVotes:
         """Return keys and votes."""
-        ballots: Ballots = found[self.ballot]
+        ballots: KeyVotes = found[self.ballot]
         return ballots
 
     def read(self, answer: Any) -> Any:
@@ -144,13 +144,13 @@ class FoundGroups(Groups):
         self, table: ir.Table, sums: Sums | None, *, cut: bool
     ) -> tuple[Relation, ...]:
         """Return the ballot, and the sums: read once where the engine can."""
-        if packed_votes.fits(table, self.unit, self.by):
+        if packed_votes.can_be_packed(table, self.unit, self.by):
             if sums is None or not sums.terms:
-                return (Roll(self._ballot, sums, cut),)
+                return (PackedVotes(self._ballot, sums, cut),)
             if not cut:
-                return (Roll(self._ballot, None, cut), sums)
-        if sums and self.unit is not None and contribution_bounds.wide(table):
-            return (Poll(self._ballot, sums, cut),)
+                return (PackedVotes(self._ballot, None, cut), sums)
+        if sums and self.unit is not None and contribution_bounds.has_wide_sums(table):
+            return (VotesWithSums(self._ballot, sums, cut),)
         return (sums, self._ballot) if sums else (self._ballot,)
 
     def parts(self, limit: Limit) -> tuple[Part, ...]:

@@ -44,7 +44,7 @@ _FEW_COMPUTED = 3
 _SEPARATORS = "\x1e\x1f\x1d\x1c\ue000\ue001\ue002\ue003\uf8fe\uf8ff"
 
 
-def fitting(table: ir.Table, columns: tuple[str, ...], keys: Any) -> Any:
+def keys_of_columns(table: ir.Table, columns: tuple[str, ...], keys: Any) -> Any:
     """Return the keys with dates read from texts, or refuse one that cannot match."""
     listed = _crossed(columns, keys) if isinstance(keys, Mapping) else list(keys)
     if len(columns) == 1:
@@ -116,7 +116,7 @@ def _within(key: Any) -> bool:
     return math.isfinite(key)
 
 
-def matched(
+def keys_in_types(
     table: ir.Table, columns: tuple[str, ...], keys: Sequence[Any]
 ) -> tuple[tuple[Any, ...], ...]:
     """Return keys as values of their columns' types; refuse those that these change.
@@ -167,7 +167,7 @@ def _of_type(name: str, kind: Any, key: Any) -> Any:
             "10^±70, below that they are 0.0. Write 1e70, -1e70 or 0.0."
         )
     elif kind.is_float32() and abs(float(key)) != LARGE:  # to which infinities are held
-        held = single(key)
+        held = single_precision(key)
     else:
         held = _double(key)
     if held is None:
@@ -204,7 +204,7 @@ def _double(key: Any) -> float | None:
     return held + 0.0 if same else None
 
 
-def single(key: Any) -> float | None:
+def single_precision(key: Any) -> float | None:
     """Return the single-precision number that a key is written as, as a double."""
     with np.errstate(over="ignore", under="ignore"):
         held = np.float32(key)
@@ -280,16 +280,16 @@ class PublicGroups(Groups):
 
     def rows(self, table: ir.Table, unit: str | None) -> ir.Table:
         """Return the rows that belong to one of the groups."""
-        return placed(table, self.by, self.matched)
+        return rows_of_keys(table, self.by, self.matched)
 
     def place(self, table: ir.Table) -> Any:
         """Return the place of a row's key among the keys."""
-        return place(table, self.by, self.matched)
+        return place_of_key(table, self.by, self.matched)
 
     def is_near(self, table: ir.Table) -> bool:
         """Whether that place is counted, or among few keys."""
         few = len(self.matched) <= FEW
-        return few or counted(table, self.by, self.matched)
+        return few or is_range(table, self.by, self.matched)
 
     def words(self, *, cut: bool) -> str:
         """Say what the groups are."""
@@ -299,7 +299,7 @@ class PublicGroups(Groups):
         return f"{len(self.keys)} public groups by {', '.join(self.by)}."
 
 
-def public(by: tuple[str, ...], keys: Any, exact: Any = None) -> PublicGroups:
+def public_groups(by: tuple[str, ...], keys: Any, exact: Any = None) -> PublicGroups:
     """Return the groups of public keys: values of one column, or tuples of several.
 
     `exact` are the same keys as values of their columns, where these are others.
@@ -317,14 +317,16 @@ def public(by: tuple[str, ...], keys: Any, exact: Any = None) -> PublicGroups:
 # -- The place of a row's key, found by the engine -------------------------------------
 
 
-def placed(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> ir.Table:
+def rows_of_keys(
+    table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]
+) -> ir.Table:
     """Return the rows whose key is among public keys; of many keys, with their place.
 
     Guarantee: every row is there at most once, whatever the engine calls equal.
     """
     if not by:
         return table
-    if counted(table, by, keys):
+    if is_range(table, by, keys):
         ends = (literal(table[by[0]], key[0]) for key in (keys[0], keys[-1]))
         return table.filter(table[by[0]].between(*ends))
     few = _FEW_COMPUTED if any(_computed(table, name) for name in by) else FEW
@@ -349,13 +351,13 @@ def _computed(table: ir.Table, name: str) -> bool:
     return False
 
 
-def place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
-    """Return the place of a row's key, of a table that was `placed`."""
+def place_of_key(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
+    """Return the place of a row's key, of a table of `rows_of_keys`."""
     if not by:
         return ibis.literal(0, "int64")
     if PLACE in table.columns:
         return table[PLACE]
-    if counted(table, by, keys):
+    if is_range(table, by, keys):
         # Rows of other keys are gone; counting is cheaper than comparing with each.
         return table[by[0]].cast("int64") - ibis.literal(keys[0][0], "int64")
     return ibis.cases(
@@ -367,7 +369,7 @@ def place(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
     )
 
 
-def counted(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> bool:
+def is_range(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> bool:
     """Return whether keys are whole numbers in a row."""
     if len(by) != 1 or not table[by[0]].type().is_integer():
         return False

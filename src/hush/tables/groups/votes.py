@@ -21,7 +21,7 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT, Moment
-from hush.tables.bounding.contribution_caps import keyed, nth_smallest
+from hush.tables.bounding.contribution_caps import keyed_hash, nth_smallest
 from hush.tables.bounding.relations import BoundedRows, Key, Relation, Sums
 from hush.tables.engines.columns import Columns
 
@@ -41,7 +41,7 @@ def _cuts(pairs: ir.Table, by: tuple[str, ...], cap: int, salt: int) -> Any:
     heavy = counts.filter(counts["_keys"] > cap).select(_heavy=counts["_unit"])
     many = pairs.inner_join(heavy, pairs["_unit"] == heavy["_heavy"])
     hashed = many.select(
-        "_heavy", _hash=keyed(salt, *(many[c] for c in ("_unit", *by)))
+        "_heavy", _hash=keyed_hash(salt, *(many[c] for c in ("_unit", *by)))
     )
     # Strictly below the next one: equal hashes at the edge are dropped together.
     return counts, nth_smallest(hashed, "_heavy", "_hash", cap + 1)
@@ -55,7 +55,7 @@ def _kept(table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int) 
         _person=counts["_unit"], _keys=counts["_keys"], _cut=cuts["_cut"]
     )
     joined = pairs.inner_join(people, pairs["_unit"] == people["_person"])
-    mine = keyed(salt, *(joined[c] for c in ("_unit", *by)))
+    mine = keyed_hash(salt, *(joined[c] for c in ("_unit", *by)))
     return joined.filter(joined["_cut"].isnull() | (mine < joined["_cut"]))
 
 
@@ -66,7 +66,7 @@ def kept_pairs(
 
     Guarantee: which keys a person keeps depends on that person's keys alone.
     """
-    by = checked(table, unit, by, cap)
+    by = checked_columns(table, unit, by, cap)
     return _kept(table, unit, by, cap, salt)
 
 
@@ -78,16 +78,16 @@ def kept_rows(
     Guarantee: a person is in at most `cap` groups, and which ones depends on that
     person's keys alone.
     """
-    by = checked(table, unit, by, cap)
+    by = checked_columns(table, unit, by, cap)
     _, cuts = _cuts(_pairs(table, unit, by), by, cap, salt)
     known = table.filter(table[unit].notnull())
     joined = known.left_join(cuts, known[unit] == cuts["_heavy"])
-    mine = keyed(salt, *(joined[c] for c in (unit, *by)))
+    mine = keyed_hash(salt, *(joined[c] for c in (unit, *by)))
     kept = joined.filter(joined["_cut"].isnull() | (mine < joined["_cut"]))
     return kept.drop("_heavy", "_cut")
 
 
-def checked(
+def checked_columns(
     table: ir.Table, unit: str | None, by: tuple[str, ...], cap: int
 ) -> tuple[str, ...]:
     """Return the grouping columns, or refuse what makes no sense."""
@@ -118,7 +118,7 @@ def votes(
     Guarantee: one person changes at most `cap` keys, by ⌊2^20/√k⌋ each if they keep k,
     so by at most 2^20 in ℓ2; nobody else's votes depend on them.
     """
-    by = checked(table, unit, by, cap)
+    by = checked_columns(table, unit, by, cap)
     if unit is None:  # each row is a person with one key
         one = ibis.literal(UNIT, "int64")
         return table.group_by(*by).agg(_votes=(table.count() * one).cast("int64"))
@@ -148,13 +148,13 @@ def holders(
 
     Guarantee: one person changes at most `cap` keys by 1 each.
     """
-    by = checked(table, unit, by, cap)
+    by = checked_columns(table, unit, by, cap)
     kept = table if unit is None else _kept(table, unit, by, cap, salt)
     return kept.group_by(*by).agg(_people=kept.count().cast("int64"))
 
 
 # --------------------------------------------------------------------------------------
-# Ballots: the votes for keys that people hold, alone or together with sums over them.
+# Votes: those for keys that people hold, alone or together with sums over them.
 #
 # Votes and sums need the same thing of every person: their keys. Where an engine adds
 # integers up without overflow, one pass over the rows gives what each person holds of
@@ -165,7 +165,7 @@ def holders(
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ballots:
+class KeyVotes:
     """Keys somebody holds, in any order, and the votes or people for each: private."""
 
     keys: Sequence[Key]
@@ -192,15 +192,15 @@ class Ballot(Relation):
         """The column of the votes."""
         return "_people" if self.cap == 1 else "_votes"
 
-    def collect(self, rows: Columns, by: tuple[str, ...]) -> Ballots:
+    def collect(self, rows: Columns, by: tuple[str, ...]) -> KeyVotes:
         """Return the keys that have votes: every vote is above 0."""
         rows = rows.filter(rows[self.column] > 0)
-        return Ballots(rows.tuples(by), rows[self.column])
+        return KeyVotes(rows.tuples(by), rows[self.column])
 
 
 @final
 @dataclass(frozen=True)
-class Poll(Relation):
+class VotesWithSums(Relation):
     """A ballot and sums in one relation; `cut` leaves dropped keys out of the sums."""
 
     ballot: Ballot
@@ -215,7 +215,7 @@ class Poll(Relation):
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per key that somebody holds, kept or not."""
         ballot = self.ballot
-        by = checked(bounded.whole, ballot.unit, ballot.by, ballot.cap)
+        by = checked_columns(bounded.whole, ballot.unit, ballot.by, ballot.cap)
         known = bounded.whole.filter(bounded.whole[str(ballot.unit)].notnull())
         table, moments = self.sums.moments(known)
         partial = _partial(table, str(ballot.unit), by, moments)
@@ -254,7 +254,7 @@ def _partial(
 
 
 def _hash(table: ir.Table, by: tuple[str, ...]) -> Any:
-    return keyed(0, *(table[name] for name in ("_unit", *by)))
+    return keyed_hash(0, *(table[name] for name in ("_unit", *by)))
 
 
 def _people(
@@ -278,7 +278,7 @@ def _people(
     held = ibis.coalesce(people["_left"], people["_all"]) if cut else people["_all"]
     return people.select(
         _person=people["_unit"],
-        _w=contribution_bounds.share(held, rows),
+        _w=contribution_bounds.row_weight(held, rows),
         _vote=vote(people["_keys"], cap),
         _cut=people["_cut"],
     )

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 Columns = Mapping[str, Sequence[Any]]
 
 
-def named(cells: Sequence[Any], labels: Sequence[str]) -> list[str]:
+def cell_names(cells: Sequence[Any], labels: Sequence[str]) -> list[str]:
     """Return what cells are called: by their labels, or by their places."""
     return list(labels) or [str(i) for i in range(1, len(cells) + 1)]
 
 
-def several(columns: Columns, name: str) -> bool:
+def has_several_values(columns: Columns, name: str) -> bool:
     """Whether an aggregate has several values for each group."""
     return any(isinstance(each, (list, tuple)) for each in columns[name])
 
 
-def rows(
+def cell_rows(
     columns: Columns, keys: Sequence[str], name: str, labels: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Return one row for each group and cell of one aggregate.
@@ -57,13 +57,13 @@ def rows(
     for i, cells in enumerate(columns[name]):
         for key in keys:
             found[key] += [columns[key][i]] * len(cells)
-        found[cell] += named(cells, labels)
+        found[cell] += cell_names(cells, labels)
         for end in ends:
             found[end] += list(columns[end][i])
     return found
 
 
-def wide(
+def wide_columns(
     columns: Columns, labels: Mapping[str, Sequence[str]], names: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Return a column for each cell of the aggregates that have several.
@@ -75,10 +75,10 @@ def wide(
     found: dict[str, list[Any]] = {}
     for column, values in columns.items():
         owner = next((n for n in names if column in _ends(n)), None)
-        if owner is None or not several(columns, owner):
+        if owner is None or not has_several_values(columns, owner):
             found[column] = list(values)
             continue
-        cells = named(columns[owner][0], labels.get(owner, ()))
+        cells = cell_names(columns[owner][0], labels.get(owner, ()))
         for j, label in enumerate(cells):
             end = column.removeprefix(owner)
             found[f"{owner} {label}{end}"] = [each[j] for each in values]
@@ -170,7 +170,7 @@ class Shown(suggestions.Helpful, ABC):
         called, and the value with its interval. pandas.DataFrame takes them.
         """
         columns = self.to_dict(level)
-        if name not in self.values or not several(columns, name):
+        if name not in self.values or not has_several_values(columns, name):
             raise InvalidArgument(
                 f"{name!r} has no cells: cells() is for histograms, quantiles and top "
                 "values. Others are in to_dict()."
@@ -179,11 +179,13 @@ class Shown(suggestions.Helpful, ABC):
 
     def _cells(self, name: str, columns: Columns) -> dict[str, list[Any]]:
         keys = [each for each in self.to_dict() if each not in self.values]
-        return rows(columns, keys, name, self.labels.get(name, ()))
+        return cell_rows(columns, keys, name, self.labels.get(name, ()))
 
     def _long(self, columns: Columns) -> bool:
         """Whether there is one aggregate, and it has several values for each group."""
-        return len(self.values) == 1 and several(columns, next(iter(self.values)))
+        return len(self.values) == 1 and has_several_values(
+            columns, next(iter(self.values))
+        )
 
     def to_csv(
         self, path: str | os.PathLike[str] | None = None, level: float | None = 0.95
@@ -195,7 +197,7 @@ class Shown(suggestions.Helpful, ABC):
         columns: Columns = self.to_dict(level)
         if self._long(columns):
             columns = self._cells(next(iter(self.values)), columns)
-        columns = wide(columns, self.labels, list(self.values))
+        columns = wide_columns(columns, self.labels, list(self.values))
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)

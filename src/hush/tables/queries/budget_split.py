@@ -31,7 +31,7 @@ class Demand:
     matters: float
 
 
-def divide(
+def split_budget(
     demands: Sequence[Demand], epsilon: Fraction, delta: float
 ) -> tuple[Amount, ...]:
     """Return what each part may spend: an exact ε, or a GDP curve.

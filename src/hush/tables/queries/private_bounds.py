@@ -57,7 +57,7 @@ def bounds_of(expression: str, answer: Answer) -> Bounds:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Seeking:
+class PrivateBoundsQuery:
     """A query that first spends a quarter of its ε to find bounds.
 
     Guarantee: two releases, each charged: what is paid is the sum. The second uses the

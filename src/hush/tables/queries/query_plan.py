@@ -110,7 +110,7 @@ def shared_bars(compiled: "CompiledQuery", name: str, level: float) -> dict[Any,
     return {part: part.bar(compiled.mechanism_of[part], each) for part in parts}
 
 
-def smallest(
+def least_epsilon(
     planned: Callable[[float], Planned], within: Any, names: tuple[str, ...]
 ) -> Planned:
     """Return the plan with the least ε whose errors are all `within` the wanted."""

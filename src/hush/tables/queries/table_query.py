@@ -27,12 +27,12 @@ from hush.tables.bounding.sensitivity import (
     Limit,
     Part,
     Statistic,
-    distinct,
+    unique_parts,
 )
 from hush.tables.groups.groups import Groups
 from hush.tables.queries.answer import Answer
-from hush.tables.queries.budget_split import Demand, divide
-from hush.tables.queries.query_plan import Planned, smallest
+from hush.tables.queries.budget_split import Demand, split_budget
+from hush.tables.queries.query_plan import Planned, least_epsilon
 from hush.tracebacks import methods
 from hush.units import Unit
 
@@ -105,7 +105,7 @@ class CompiledQuery:
         data, groups = query.dataset, query.groups
         limit = Limit(data.rows, data.neighbors, groups.number, groups.touched)
         needed = [n for a in query.aggregates.values() for n in a.needs(limit)]
-        parts = distinct([part for part, _ in needed])
+        parts = unique_parts([part for part, _ in needed])
         if cut is None:
             cut = any(isinstance(p, Additive) and p.coarse > 1 for p in parts)
         found = groups.keys is None
@@ -137,7 +137,7 @@ class CompiledQuery:
         selection, left, rest = self.query.groups.selection(
             exact, chance, self.limit, len(demands)
         )
-        amounts = divide(demands, left, rest)
+        amounts = split_budget(demands, left, rest)
         noised = (d.part.mechanism(a) for d, a in zip(demands, amounts, strict=True))
         return self.drawn_by((*selection, *noised))
 
@@ -283,7 +283,7 @@ class Query(suggestions.Helpful):
 
         if epsilon is not None:
             return planned(checks.plain(epsilon))
-        return smallest(planned, within, tuple(self.aggregates))
+        return least_epsilon(planned, within, tuple(self.aggregates))
 
     def relations(self) -> tuple[ir.Table, ...]:
         """Return what the engine will run: exact sums of bounded contributions."""

@@ -8,7 +8,12 @@ from sqlglot import expressions as sql
 from hush.errors import Unsupported
 from hush.tables.expressions import value_range
 from hush.tables.expressions.node import constant
-from hush.tables.expressions.parse import only, place, spelt, words
+from hush.tables.expressions.parse import (
+    node_text,
+    place_of,
+    refuse_other_parts,
+    sql_text,
+)
 
 Bounds = tuple[float, float] | str
 
@@ -42,7 +47,7 @@ def is_aggregate(node: Any) -> bool:
 _CHOICES = (sql.Column, sql.Coalesce, sql.Nullif, sql.Case)
 
 
-def bare(outputs: Sequence[sql.Expression]) -> list[str]:
+def bare_truth_values(outputs: Sequence[sql.Expression]) -> list[str]:
     """Return what stands in aggregates of numbers and may be a truth value by itself.
 
     That are columns, and what takes its values from one of several expressions.
@@ -52,10 +57,10 @@ def bare(outputs: Sequence[sql.Expression]) -> list[str]:
     inside = [node.this for node in found]
     inside += [node.expression for node in found if type(node) in _OF_TWO]
     alone = [each for each in inside if isinstance(each.unnest(), _CHOICES)]
-    return list(dict.fromkeys(spelt(each) for each in alone))
+    return list(dict.fromkeys(node_text(each) for each in alone))
 
 
-def aggregated(
+def aggregate_of(
     node: sql.Expression,
     bounds: Mapping[str, Bounds],
     values: Mapping[str, Sequence[Any]],
@@ -65,61 +70,61 @@ def aggregated(
     `bounds` are public bounds by the text of an expression; `values` the public values
     that a MODE may take.
     """
-    node, condition = filtered(node)
+    node, condition = split_filter(node)
     if isinstance(node, sql.WithinGroup):
-        only(node, "this expression")
+        refuse_other_parts(node, "this expression")
         node = _within(node)
     if isinstance(node, sql.Count):
         return _count(node, condition)
     if isinstance(node, sql.CountIf):
-        only(node, "this")
+        refuse_other_parts(node, "this")
         both = node.this if condition is None else sql.and_(node.this, condition)
-        return _made("sum", node, when(both, "1", "0"), bounds=(0, 1))
+        return _made("sum", node, value_when(both, "1", "0"), bounds=(0, 1))
     kind = type(node)
     if kind in _OF_ONE:
-        only(node, "this")
-        text, limits = bounded(node.this, bounds, condition, node)
+        refuse_other_parts(node, "this")
+        text, limits = bounded_expression(node.this, bounds, condition, node)
         return _made(_OF_ONE[kind], node, text, bounds=limits)
     if kind in _OF_TWO:
-        only(node, "this expression")
-        first, one = bounded(node.this, bounds, condition, node)
-        second, two = bounded(node.expression, bounds, condition, node)
+        refuse_other_parts(node, "this expression")
+        first, one = bounded_expression(node.this, bounds, condition, node)
+        second, two = bounded_expression(node.expression, bounds, condition, node)
         return _made(_OF_TWO[kind], node, first, second, bounds=(one, two))
     if isinstance(node, _QUANTILES):
-        only(node, "this expression quantile")
+        refuse_other_parts(node, "this expression quantile")
         level = constant(
             node.args.get("quantile") or node.args.get("expression"), "the level"
         )
-        text, limits = bounded(node.this, bounds, condition, node)
+        text, limits = bounded_expression(node.this, bounds, condition, node)
         return _made("quantile", node, text, level, bounds=limits)
     if isinstance(node, sql.Mode) and condition is None:
-        only(node, "this")
-        text = called(node.this, values)
+        refuse_other_parts(node, "this")
+        text = given_name(node.this, values)
         if text not in values:
             raise Unsupported(
-                f"MODE needs the public values it may have{place(node)}: keys="
+                f"MODE needs the public values it may have{place_of(node)}: keys="
                 f"{{{text!r}: [...]}} in Python, keys = [...] under [columns.{text}] "
                 "in hush.toml.",
                 code="keys-missing",
             )
-        return _made("mode", node, words(node.this), values=list(values[text]))
+        return _made("mode", node, sql_text(node.this), values=list(values[text]))
     from hush.tables.expressions import sql_suggestions
 
     mixed = any(is_aggregate(each) for each in node.walk())
-    way = sql_suggestions.output(node, NAMES, mixed=mixed)
+    way = sql_suggestions.advice_for_output(node, NAMES, mixed=mixed)
     raise Unsupported(
-        f"{spelt(node)!r} cannot be released{place(node)}. In SELECT may stand columns "
-        f"of GROUP BY, and {NAMES}.{way}",
+        f"{node_text(node)!r} cannot be released{place_of(node)}. In SELECT may stand "
+        f"columns of GROUP BY, and {NAMES}.{way}",
         code="not-an-aggregate",
     )
 
 
-def filtered(node: Any) -> tuple[Any, Any]:
+def split_filter(node: Any) -> tuple[Any, Any]:
     """Return an aggregate without FILTER, and the condition, None if there is none."""
     if not isinstance(node, sql.Filter):
         return node, None
-    only(node, "this expression")
-    only(node.expression, "this")
+    refuse_other_parts(node, "this expression")
+    refuse_other_parts(node.expression, "this")
     return node.this, node.expression.this
 
 
@@ -128,56 +133,56 @@ def _made(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:
 
     make = getattr(hush.tables, name, None)
     if make is None:
-        raise Unsupported(f"{spelt(node)!r} is not there yet{place(node)}.")
+        raise Unsupported(f"{node_text(node)!r} is not there yet{place_of(node)}.")
     return make(*given, **more)
 
 
 def _within(node: sql.WithinGroup) -> sql.Expression:
     """Return PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) as QUANTILE(x, q)."""
-    only(node.expression, "expressions")
+    refuse_other_parts(node.expression, "expressions")
     ordered = node.expression.expressions
     inner = node.this
     if len(ordered) != 1 or ordered[0].args.get("desc"):
-        raise Unsupported(f"WITHIN GROUP takes ORDER BY one column{place(node)}.")
-    only(ordered[0], "this")
-    only(inner, "this")
+        raise Unsupported(f"WITHIN GROUP takes ORDER BY one column{place_of(node)}.")
+    refuse_other_parts(ordered[0], "this")
+    refuse_other_parts(inner, "this")
     if isinstance(inner, sql.Mode):
         return sql.Mode(this=ordered[0].this)
     if isinstance(inner, _QUANTILES):
         return sql.Quantile(this=ordered[0].this, quantile=inner.this)
-    raise Unsupported(f"{spelt(inner)!r} takes no WITHIN GROUP{place(node)}.")
+    raise Unsupported(f"{node_text(inner)!r} takes no WITHIN GROUP{place_of(node)}.")
 
 
 def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
-    only(node, "this big_int")
+    refuse_other_parts(node, "this big_int")
     inner = node.this
     if isinstance(inner, sql.Star):
-        only(inner, "")
+        refuse_other_parts(inner, "")
         if condition is None:
             return _made("count", node)
-        return _made("sum", node, when(condition, "1", "0"), bounds=(0, 1))
+        return _made("sum", node, value_when(condition, "1", "0"), bounds=(0, 1))
     if isinstance(inner, sql.Distinct):
         if len(inner.expressions) != 1 or condition is not None:
             raise Unsupported(
-                f"COUNT(DISTINCT x) takes one x and no FILTER{place(node)}."
+                f"COUNT(DISTINCT x) takes one x and no FILTER{place_of(node)}."
             )
-        only(inner, "expressions")
-        return _made("count_distinct", node, words(inner.expressions[0]))
+        refuse_other_parts(inner, "expressions")
+        return _made("count_distinct", node, sql_text(inner.expressions[0]))
     # A value that is there counts one: the same sensitivity as counting rows.
     known = sql.Not(this=sql.Is(this=inner, expression=sql.Null()))
     both = known if condition is None else sql.and_(known, condition)
-    return _made("sum", node, when(both, "1", "0"), bounds=(0, 1))
+    return _made("sum", node, value_when(both, "1", "0"), bounds=(0, 1))
 
 
-def when(condition: Any, then: str, other: str = "NULL") -> str:
+def value_when(condition: Any, then: str, other: str = "NULL") -> str:
     """Return the text of `then` where a condition holds; None always does."""
     if condition is None:
         return then
     last = "" if other == "NULL" else f" ELSE {other}"
-    return f"CASE WHEN {words(condition)} THEN {then}{last} END"
+    return f"CASE WHEN {sql_text(condition)} THEN {then}{last} END"
 
 
-def bounded(
+def bounded_expression(
     node: sql.Expression,
     bounds: Mapping[str, Bounds],
     condition: sql.Expression | None,
@@ -189,40 +194,41 @@ def bounded(
     """
     if isinstance(node, sql.Distinct):
         raise Unsupported(
-            f"DISTINCT stands in COUNT(DISTINCT x) only{place(whole)}, not in "
-            f"{spelt(whole)!r}; MIN and MAX do not need it."
+            f"DISTINCT stands in COUNT(DISTINCT x) only{place_of(whole)}, not in "
+            f"{node_text(whole)!r}; MIN and MAX do not need it."
         )
     if isinstance(node, sql.Literal) and node.is_string:
         raise Unsupported(
-            f"{spelt(node)} is a text{place(whole)}: single quotes are for texts, and "
-            f"a column is in double ones: {spelt(sql.column(node.this, quoted=True))}."
+            f"{node_text(node)} is a text{place_of(whole)}: single quotes are for "
+            "texts, and a column is in double ones: "
+            f"{node_text(sql.column(node.this, quoted=True))}."
         )
     if isinstance(node, sql.Anonymous) and str(node.this).upper() == "CLAMP":
         if len(node.expressions) != 3:
             raise Unsupported(
-                f"CLAMP takes an expression and two numbers{place(node)}."
+                f"CLAMP takes an expression and two numbers{place_of(node)}."
             )
-        only(node, "this expressions")
+        refuse_other_parts(node, "this expressions")
         node, *ends = node.expressions
         low, high = (constant(each, "a bound of CLAMP") for each in ends)
         limits: Bounds = (low, high)
     else:
-        own = bounds.get(called(node, bounds)) or value_range.bounds(node)
+        own = bounds.get(given_name(node, bounds)) or value_range.bounds(node)
         if own is None:
             raise Unsupported(_unbounded(node, whole), code="bounds-missing")
         limits = own
-    return when(condition, words(node)), limits
+    return value_when(condition, sql_text(node)), limits
 
 
-def called(node: sql.Expression, given: Mapping[str, Any]) -> str:
+def given_name(node: sql.Expression, given: Mapping[str, Any]) -> str:
     """Return what an expression is called in what was given: a column by its name."""
     named = isinstance(node, sql.Column) and node.name in given
-    return node.name if named else spelt(node)
+    return node.name if named else node_text(node)
 
 
 def _unbounded(node: sql.Expression, whole: sql.Expression) -> str:
     """Say how to give an expression public bounds, and what is steadier than an end."""
-    text = spelt(node)
+    text = node_text(node)
     clamped = f"CLAMP({text}, 0, 100)"
     inside = whole.transform(
         lambda each: sql.Column(this=clamped) if each == node else each
@@ -235,7 +241,7 @@ def _unbounded(node: sql.Expression, whole: sql.Expression) -> str:
             f"{clamped}, {at}) is steadier."
         )
     return (
-        f"{text!r} needs public bounds{place(node)}: write {spelt(inside)}, or give "
-        f"them: bounds={{{text!r}: (0, 100)}} in Python, bounds = [0, 100] under "
+        f"{text!r} needs public bounds{place_of(node)}: write {node_text(inside)}, or "
+        f"give them: bounds={{{text!r}: (0, 100)}} in Python, bounds = [0, 100] under "
         f"[columns.{text}] in hush.toml.{more}"
     )

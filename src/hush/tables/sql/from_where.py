@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
-from hush.tables.expressions.parse import apart, only, place, plain, words
-from hush.tables.expressions.parse_coverage import read, read_whole
-from hush.tables.expressions.types import unknown
+from hush.tables.expressions.parse import (
+    place_of,
+    refuse_other_parts,
+    sql_text,
+    with_columns_apart,
+    without_table_names,
+)
+from hush.tables.expressions.parse_coverage import mark_read, read_whole
+from hush.tables.expressions.types import unknown_column
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
@@ -35,16 +41,18 @@ def rows(
     named = statement.args.get("from_")
     if named is None:
         raise Unsupported(f"write FROM {data.name}.", code="unknown-table")
-    only(named, "this")
+    refuse_other_parts(named, "this")
     found, scope = _origin(named.this, data, tables, bounds)
     for each in statement.args.get("joins") or []:
         found, alias = _join(found, each, data.name, tables)
         scope.add(alias)
     where = statement.args.get("where")
     if where is not None:
-        only(where, "this")
-        condition = apart(plain(where.this, scope), found.columns)
-        found = found.where(words(condition))
+        refuse_other_parts(where, "this")
+        condition = with_columns_apart(
+            without_table_names(where.this, scope), found.columns
+        )
+        found = found.where(sql_text(condition))
     return found, scope
 
 
@@ -59,11 +67,11 @@ def with_names(
     clause = statement.args.get("with_")
     if clause is None:
         return known
-    only(clause, "expressions")
+    refuse_other_parts(clause, "expressions")
     for each in clause.expressions:
         _named(each)
         if each.alias in known or each.alias == data.name:
-            raise Unsupported(f"the name {each.alias!r} is taken{place(each)}.")
+            raise Unsupported(f"the name {each.alias!r} is taken{place_of(each)}.")
         known[each.alias] = _subquery(each.this, data, known, bounds)
     return known
 
@@ -78,12 +86,12 @@ def _origin(
         return _subquery(node.this, data, tables, bounds), {node.alias}
     if not isinstance(node, sql.Table):
         raise Unsupported(
-            f"FROM must name the table {data.name!r}{place(node)}.",
+            f"FROM must name the table {data.name!r}{place_of(node)}.",
             code="unknown-table",
         )
     _named(node)
     if not isinstance(node.this, sql.Identifier):
-        raise Unsupported(f"FROM takes tables, not functions{place(node)}.")
+        raise Unsupported(f"FROM takes tables, not functions{place_of(node)}.")
     scope = {node.alias or node.name}
     found = tables.get(node.name)
     if found is None and _is_table(node, data.name):
@@ -92,7 +100,7 @@ def _origin(
         return found, scope
     raise Unsupported(
         f"FROM must start with the private table {data.name!r}, or with a name that "
-        f"WITH defines from it; got {node.name!r}{place(node)}.",
+        f"WITH defines from it; got {node.name!r}{place_of(node)}.",
         code="unknown-table",
     )
 
@@ -100,25 +108,25 @@ def _origin(
 def _join(
     data: "Dataset", node: sql.Join, private: str, tables: Mapping[str, Any]
 ) -> tuple["Dataset", str]:
-    only(node, "this side kind using on")
+    refuse_other_parts(node, "this side kind using on")
     table = node.this
     if not isinstance(table, sql.Table) or not isinstance(table.this, sql.Identifier):
-        raise Unsupported(f"JOIN takes the name of a table{place(node)}.")
+        raise Unsupported(f"JOIN takes the name of a table{place_of(node)}.")
     _named(table)
     side, kind = node.args.get("side") or "", node.args.get("kind") or ""
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
         raise Unsupported(
-            f"only JOIN and LEFT JOIN are supported{place(node)}: "
+            f"only JOIN and LEFT JOIN are supported{place_of(node)}: "
             f"every row must belong to a person of {private!r}."
         )
     if table.name == private and private not in tables:
-        raise Unsupported(_self_join(data.unit, private, place(table)))
+        raise Unsupported(_self_join(data.unit, private, place_of(table)))
     if table.name not in tables:
         near = difflib.get_close_matches(table.name, tables, 1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise Unsupported(
-            f"JOIN names {table.name!r}{place(table)}, which is not known.{meant} Pass "
-            f"tables={{{table.name!r}: ...}} with a public frame or a data set.",
+            f"JOIN names {table.name!r}{place_of(table)}, which is not known.{meant} "
+            f"Pass tables={{{table.name!r}: ...}} with a public frame or a data set.",
             code="unknown-table",
         )
     alias = table.alias or table.name
@@ -142,7 +150,7 @@ def _common(node: sql.Join, alias: str) -> list[str]:
     """Return the columns of USING, or of ON a.x = b.x AND ..."""
     using = node.args.get("using")
     if using:
-        read(*using)
+        mark_read(*using)
         return [each.name for each in using]
     condition = node.args.get("on")
     parts = list(condition.flatten()) if isinstance(condition, sql.And) else [condition]
@@ -157,16 +165,16 @@ def _common(node: sql.Join, alias: str) -> list[str]:
         ):
             raise Unsupported(
                 f"JOIN needs USING (column), or ON a.x = b.x AND ... over columns of "
-                f"the same name{place(node)}."
+                f"the same name{place_of(node)}."
             )
-        read(each)
+        mark_read(each)
         for side in sides:
-            only(side, "this table")
+            refuse_other_parts(side, "this table")
         if sides[0].name in names:
-            raise Unsupported(f"JOIN names {sides[0].name!r} twice{place(node)}.")
+            raise Unsupported(f"JOIN names {sides[0].name!r} twice{place_of(node)}.")
         names.append(sides[0].name)
     if isinstance(condition, sql.And):
-        read(condition, *condition.find_all(sql.And))
+        mark_read(condition, *condition.find_all(sql.And))
     return names
 
 
@@ -175,16 +183,16 @@ def _subquery(
 ) -> "Dataset":
     """Return a SELECT that stays with each person as a data set."""
     if not isinstance(node, sql.Select):
-        raise Unsupported(f"a subquery must be a SELECT{place(node)}.")
+        raise Unsupported(f"a subquery must be a SELECT{place_of(node)}.")
     extra = {name for name, value in node.args.items() if value}
     if not extra <= {*_ROWWISE.split(), "group"}:
         raise Unsupported(
             "a subquery must answer row by row, SELECT columns FROM ... [WHERE ...], "
             "or person by person, with GROUP BY "
-            f"{data.unit or 'the unit'}{place(node)}. COUNT(DISTINCT x) counts what "
+            f"{data.unit or 'the unit'}{place_of(node)}. COUNT(DISTINCT x) counts what "
             "differs."
         )
-    read(node)
+    mark_read(node)
     found, scope = rows(node, data, tables, bounds)
     if node.args.get("group") is None:
         return _projected(node, found, scope)
@@ -196,33 +204,33 @@ def _people(
 ) -> "Dataset":
     """Return SELECT ... GROUP BY unit, ...: one row per person and group."""
     clause = node.args["group"]
-    only(clause, "expressions")
-    groups = [plain(each, scope) for each in clause.expressions]
+    refuse_other_parts(clause, "expressions")
+    groups = [without_table_names(each, scope) for each in clause.expressions]
     read_whole(*groups)
     names = [each.name for each in groups if isinstance(each, sql.Column)]
     if len(names) < len(groups) or data.unit is None or data.unit not in names:
         raise Unsupported(
             f"GROUP BY in a subquery must name the unit {data.unit or ''!r} and plain "
-            f"columns: each of its rows belongs to one person{place(clause)}."
+            f"columns: each of its rows belongs to one person{place_of(clause)}."
         )
     measures: dict[str, str] = {}
     kept: dict[str, str] = {}
     for each in node.expressions:
-        inner = plain(_unnamed(each), scope)
+        inner = without_table_names(_unnamed(each), scope)
         name = each.alias or (inner.name if isinstance(inner, sql.Column) else "")
         if not name:
-            raise Unsupported(f"name the column by AS{place(each)}.")
+            raise Unsupported(f"name the column by AS{place_of(each)}.")
         if isinstance(inner, sql.Column) and inner.name in names:
             if inner.name == data.unit and name != data.unit:
                 raise Unsupported(
-                    f"{data.unit!r} is the unit and keeps its name{place(each)}."
+                    f"{data.unit!r} is the unit and keeps its name{place_of(each)}."
                 )
             read_whole(inner)
             _once(name, inner.name, kept, each)
             kept[name] = inner.name
         else:
             _once(name, "", kept, each)
-            measures[name] = words(inner)
+            measures[name] = sql_text(inner)
             kept[name] = name
     by = [name for name in names if name != data.unit]
     return data.per_person(*by, bounds=bounds, **measures).keep(kept)
@@ -233,45 +241,49 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
     derived: dict[str, str] = {}
     for i, each in enumerate(node.expressions):
         if isinstance(each, sql.Star):
-            only(each, "")
+            refuse_other_parts(each, "")
             for name in data._table.columns:
                 _once(name, name, kept, each)
                 kept[name] = name
             continue
-        inner = plain(_unnamed(each), scope)
+        inner = without_table_names(_unnamed(each), scope)
         name = each.alias_or_name
         if not name:
-            raise Unsupported(f"name the column by AS{place(each)}.")
+            raise Unsupported(f"name the column by AS{place_of(each)}.")
         if name == data.unit and not _is_column(inner, name):
-            raise Unsupported(f"{name!r} is the unit and stays as it is{place(each)}.")
+            raise Unsupported(
+                f"{name!r} is the unit and stays as it is{place_of(each)}."
+            )
         if isinstance(inner, sql.Column):
             read_whole(inner)
             _once(name, inner.name, kept, each)
             kept[name] = inner.name
         else:
             _once(name, "", kept, each)
-            derived[f"derived{i}"] = words(apart(inner, data.columns))
+            derived[f"derived{i}"] = sql_text(with_columns_apart(inner, data.columns))
             kept[name] = f"derived{i}"
     whole = data.select(**derived) if derived else data
     for name in kept.values():
         if name not in whole._table.columns:
-            raise Unsupported(unknown(name, data._table.columns), code="unknown-column")
+            raise Unsupported(
+                unknown_column(name, data._table.columns), code="unknown-column"
+            )
     return whole.keep(kept)
 
 
 def _named(node: Any) -> None:
     """Take a table, a subquery or a name of WITH, with a plain alias or none."""
-    only(node, "this alias")
+    refuse_other_parts(node, "this alias")
     alias = node.args.get("alias")
     if isinstance(alias, sql.TableAlias):
-        only(alias, "this")
+        refuse_other_parts(alias, "this")
 
 
 def _unnamed(node: sql.Expression) -> sql.Expression:
     """Return what stands in SELECT, without its AS."""
     if not isinstance(node, sql.Alias):
         return node
-    only(node, "this alias")
+    refuse_other_parts(node, "this alias")
     inner: sql.Expression = node.this
     return inner
 
@@ -280,7 +292,7 @@ def _once(name: str, held: str, taken: Mapping[str, str], node: Any) -> None:
     """Refuse a second column of one name, which would take the place of the first."""
     if taken.get(name, held) != held:
         raise Unsupported(
-            f"two columns are called {name!r}{place(node)}; name them by AS."
+            f"two columns are called {name!r}{place_of(node)}; name them by AS."
         )
 
 

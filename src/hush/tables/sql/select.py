@@ -20,13 +20,13 @@ from hush.tables.expressions import expression, value_range
 from hush.tables.expressions.node import constant, whole_constant
 from hush.tables.expressions.numbers import bins
 from hush.tables.expressions.parse import (
-    apart,
-    only,
-    parsed,
-    place,
-    plain,
-    spelt,
-    words,
+    node_text,
+    parse_select,
+    place_of,
+    refuse_other_parts,
+    sql_text,
+    with_columns_apart,
+    without_table_names,
 )
 from hush.tables.expressions.parse_coverage import read_whole, refuse_unread
 from hush.tables.expressions.types import column
@@ -37,7 +37,7 @@ from hush.tracebacks import methods
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset
-    from hush.tables.queries.private_bounds import Seeking
+    from hush.tables.queries.private_bounds import PrivateBoundsQuery
     from hush.tables.queries.query_plan import Planned
 
 
@@ -51,7 +51,7 @@ Keys = Mapping[str, Any] | str | None
 class Statement:
     """A SELECT as a query, and how its answer is shown."""
 
-    query: "Query | Seeking"
+    query: "Query | PrivateBoundsQuery"
     view: View | None
 
     def plan(
@@ -91,7 +91,7 @@ class Statement:
         return answer if self.view is None else Presented(answer, self.view)
 
 
-def query(data: "Dataset", text: str, **more: Any) -> "Query | Seeking":
+def query(data: "Dataset", text: str, **more: Any) -> "Query | PrivateBoundsQuery":
     """Return the query behind a SELECT, whatever is shown of its answer."""
     return statement(data, text, **more).query
 
@@ -113,19 +113,21 @@ def statement(
     _named("keys", keys, "{'sex': ['f', 'm']}, or \"private\"", "private")
     _named("bounds", bounds, "{'age': (0, 100)}")
     _named("tables", tables, "{'zones': 'zones.csv'}")
-    root = parsed(text, data.columns)
+    root = parse_select(text, data.columns)
     written = root.copy()
     _no_distinct(root, data)
-    only(root, _CLAUSES)
+    refuse_other_parts(root, _CLAUSES)
     given = bounds or {}
     named = from_where.with_names(root, data, tables or {}, given)
     found, scope = from_where.rows(root, data, named, given)
     for each in [*root.expressions, root.args.get("group")]:
         if each is not None:
-            each.replace(apart(plain(each, scope), found.columns))
+            each.replace(
+                with_columns_apart(without_table_names(each, scope), found.columns)
+            )
     groups = _groups(root)
     derived = {
-        name: words(node) for name, node in groups.items() if not _same(name, node)
+        name: sql_text(node) for name, node in groups.items() if not _same(name, node)
     }
     for name in groups.keys() - derived.keys():
         column(found._table, name)  # refuses a name that no keys would help
@@ -135,7 +137,7 @@ def statement(
         found = found.select(**derived)
     for name in _names(root.expressions) - {*groups, *found._table.columns}:
         column(found._table, name)  # refuses it, before a bound is asked for
-    for text in aggregates.bare(root.expressions):
+    for text in aggregates.bare_truth_values(root.expressions):
         expression.number(found._table, text)  # no bounds would help a text or a date
         if expression.is_truth(found._table, text):
             given = {text: value_range.TRUTH, **given}
@@ -146,7 +148,7 @@ def statement(
     else:
         asked = found.agg(**outputs)
     view = _view(root, found, groups, outputs, scope)
-    refuse_unread(written, place)
+    refuse_unread(written, place_of)
     return Statement(asked, view)
 
 
@@ -164,7 +166,7 @@ def _named(what: str, given: Any, example: str, *words: str) -> None:
 
 def _no_distinct(root: sql.Select, data: "Dataset") -> None:
     if root.args.get("distinct"):
-        listed = ", ".join(spelt(each) for each in root.expressions)
+        listed = ", ".join(node_text(each) for each in root.expressions)
         raise Unsupported(
             f"DISTINCT lists values, and counts nobody. Write SELECT {listed}, "
             f"COUNT(*) AS n FROM {data.name} GROUP BY {listed}, or COUNT(DISTINCT x)."
@@ -188,7 +190,7 @@ def _groups(root: sql.Select) -> dict[str, sql.Expression]:
     clause = root.args.get("group")
     if clause is None:
         return {}
-    only(clause, "expressions")
+    refuse_other_parts(clause, "expressions")
     found: dict[str, sql.Expression] = {}
     for i, each in enumerate(clause.expressions):
         read_whole(each)
@@ -228,7 +230,7 @@ def _called(node: sql.Expression) -> str:
 
     What is in double quotes is the name of a column, and stays as it is.
     """
-    parts = re.findall(r'"[^"]*"|[^"]+', spelt(node))
+    parts = re.findall(r'"[^"]*"|[^"]+', node_text(node))
     return "".join(p if p.startswith('"') else p.lower() for p in parts)
 
 
@@ -244,12 +246,12 @@ def _outputs(
     for each in root.expressions:
         inner = each.this if isinstance(each, sql.Alias) else each
         if isinstance(each, sql.Alias):
-            only(each, "this alias")
+            refuse_other_parts(each, "this alias")
         shown = _group_shown(each, inner, groups)
         if shown in seen:
             raise Unsupported(
-                f"{spelt(each)!r} shows the grouping column {shown!r} a second time"
-                f"{place(each)}. It has one column in the answer: leave one out."
+                f"{node_text(each)!r} shows the grouping column {shown!r} a second time"
+                f"{place_of(each)}. It has one column in the answer: leave one out."
             )
         if shown is not None:
             seen.add(shown)
@@ -258,9 +260,9 @@ def _outputs(
         name = each.alias or _called(inner)
         if name in found or name in groups:
             raise Unsupported(
-                f"two outputs are called {name!r}{place(each)}; name them by AS."
+                f"two outputs are called {name!r}{place_of(each)}; name them by AS."
             )
-        found[name] = aggregates.aggregated(inner, bounds, values)
+        found[name] = aggregates.aggregate_of(inner, bounds, values)
     if not found:
         raise Unsupported(
             "SELECT needs an aggregate, such as COUNT(*) or AVG(x).",
@@ -292,14 +294,14 @@ def _keys(groups: Mapping[str, sql.Expression], keys: Keys, data: "Dataset") -> 
         return [tuple(key) for key in listed] if several else listed
     lists = []
     for name, node in groups.items():
-        values = given.get(name, given.get(spelt(node), public_keys(node)))
+        values = given.get(name, given.get(node_text(node), public_keys(node)))
         if values is None and data._table[name].type().is_boolean():
             values = truth_keys(node)
         if values is None and name == data.unit:
-            raise Unsupported(_per_person(data.name, name, place(node)))
+            raise Unsupported(_per_person(data.name, name, place_of(node)))
         if values is None:
             raise Unsupported(
-                f"GROUP BY {name} needs its public values{place(node)}: keys="
+                f"GROUP BY {name} needs its public values{place_of(node)}: keys="
                 f"{{{name!r}: [...]}} in Python, keys = [...] under [columns.{name}] "
                 "in hush.toml.",
                 code="keys-missing",
@@ -332,10 +334,10 @@ def _view(
         return None
     for clause, parts in ((having, "this"), (order, "expressions")):
         if clause is not None:
-            only(clause, parts)
+            refuse_other_parts(clause, parts)
     by = []
     for each in order.expressions if order is not None else []:
-        only(each, "this desc nulls_first")
+        refuse_other_parts(each, "this desc nulls_first")
         text = _released(root, each.this, scope, groups)
         first = bool(each.args.get("nulls_first"))
         by.append((text, bool(each.args.get("desc")), first))
@@ -356,12 +358,12 @@ def _view(
 def _many(clause: sql.Expression, what: str) -> int:
     """Return how many rows LIMIT, OFFSET or FETCH FIRST n ROWS ONLY says."""
     if not isinstance(clause, sql.Fetch):
-        only(clause, "expression")
+        refuse_other_parts(clause, "expression")
         return whole_constant(clause.expression, what)
-    only(clause, "direction count limit_options")
+    refuse_other_parts(clause, "direction count limit_options")
     options = clause.args.get("limit_options")
     if options is not None:
-        only(options, "rows")
+        refuse_other_parts(options, "rows")
     return whole_constant(clause.args.get("count"), what)
 
 
@@ -391,16 +393,17 @@ def _released(
             return sql.column(names[part], quoted=True)
         return part
 
-    found = plain(node, scope).transform(named)
+    found = without_table_names(node, scope).transform(named)
     hidden = [each for each in found.walk() if aggregates.is_aggregate(each)]
     shown = {*names.values(), *groups}
     unknown = [e for e in found.find_all(sql.Column) if e.name not in shown]
     if hidden or unknown:
         raise Unsupported(
-            f"{spelt((hidden or unknown)[0])!r} is not among the outputs{place(node)}: "
-            "HAVING and ORDER BY look at released values. Add it to SELECT."
+            f"{node_text((hidden or unknown)[0])!r} is not among the outputs"
+            f"{place_of(node)}: HAVING and ORDER BY look at released values. Add it to "
+            "SELECT."
         )
-    return words(apart(found, names.values()))
+    return sql_text(with_columns_apart(found, names.values()))
 
 
 # --------------------------------------------------------------------------------------

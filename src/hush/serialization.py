@@ -101,6 +101,31 @@ def tagged(tag: str) -> Callable[[Kind], Kind]:
     return give
 
 
+def stored_text(name: str) -> Callable[[Kind], Kind]:
+    """Give a dataclass the text that receipts hold, whatever the class is called.
+
+    Receipts keep the text of what was asked, and a stored answer is compared with it.
+
+    Example:
+        >>> @stored_text("Asked")
+        ... @dataclasses.dataclass(frozen=True, repr=False)
+        ... class Question:
+        ...     rows: int
+        >>> Question(3)
+        Asked(rows=3)
+    """
+
+    def text(self: Any) -> str:
+        shown = (f.name for f in dataclasses.fields(self) if f.repr)
+        return f"{name}({', '.join(f'{n}={getattr(self, n)!r}' for n in shown)})"
+
+    def give(kind: Kind) -> Kind:
+        kind.__repr__ = text  # type: ignore[assignment]
+        return kind
+
+    return give
+
+
 def _place(kind: type) -> tuple[str, str]:
     """Where a class was written: a module that is loaded again writes it again."""
     return kind.__module__, kind.__qualname__

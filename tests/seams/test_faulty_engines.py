@@ -18,7 +18,7 @@ import pytest
 
 import hush
 from hush.errors import HushError
-from hush.tables.engines import connection
+from hush.tables.engines import engine
 from seams import stock
 from seams.bookkeeper import Question, Wrong, closed, price
 from seams.injector import CANARY, chain, never, together
@@ -332,7 +332,7 @@ def test_threads_go_on_after_their_file_was_away(name, times, tmp_path):
 
 def test_a_connection_without_a_lock_is_caught(shop, monkeypatch):
     for name in ("_lock", "_lock_of"):
-        monkeypatch.setattr(connection, name, lambda _: threading.Lock())
+        monkeypatch.setattr(engine, name, lambda _: threading.Lock())
     data, injector = shop("csv")
     with pytest.raises(Wrong):
         storm(data, injector, "csv", seed=4, times=8, odds=0)

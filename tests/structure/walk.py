@@ -57,7 +57,8 @@ def private():
 
 
 def ledger():
-    found, noise, asked = hush.Ledger.open("memory://", budget=BUDGET), Laplace(2.0), count()
+    found = hush.Ledger.open("memory://", budget=BUDGET)
+    noise, asked = Laplace(2.0), count()
     return lambda: found.release(noise, asked, [1, 2])
 
 

@@ -242,7 +242,8 @@ def purpose(facts: Mapping[str, Any]) -> str:
 
     Example:
         >>> part = "Asked(part=Counts(expression='fare'))"
-        >>> what({"query": part, "notes": {"by": ["zone"], "steps": ["where a > 3"]}})
+        >>> notes = {"by": ["zone"], "steps": ["where a > 3"]}
+        >>> purpose({"query": part, "notes": notes})
         'fare by zone, where a > 3'
     """
     query, notes = str(facts.get("query") or ""), facts.get("notes") or {}

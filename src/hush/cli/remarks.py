@@ -60,9 +60,9 @@ def weak_epsilon(epsilon: float | None) -> list[str]:
     """Return what is to be said of an ε that is too large to protect.
 
     Example:
-        >>> weak(12)
+        >>> weak_epsilon(12)
         ['At epsilon 12 one person hardly has any protection.']
-        >>> weak(1)
+        >>> weak_epsilon(1)
         []
     """
     if epsilon is None or not epsilon > HARDLY:
@@ -76,9 +76,9 @@ def uninformative(found: Any, *, untyped: bool = False) -> list[str]:
     Of a file without types, values may be missing because they were not understood.
 
     Example:
-        >>> empty(True)[0][:34]
+        >>> uninformative(True)[0][:34]
         'An interval as wide as its bounds '
-        >>> empty(False)
+        >>> uninformative(False)
         []
     """
     if not found:

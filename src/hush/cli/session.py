@@ -192,7 +192,7 @@ def in_shell_words(text: str) -> str:
     """Return a message with its advice in the words of a shell.
 
     Example:
-        >>> spelled("Use more noise, that is a smaller epsilon, or enlarge it.")
+        >>> in_shell_words("Use more noise, that is a smaller epsilon, or enlarge it.")
         'Give a smaller -e, or enlarge it.'
     """
     for pattern, change in _KNOWN:

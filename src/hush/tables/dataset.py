@@ -369,7 +369,7 @@ def sql_of_deferred(table: ir.Table, given: Any) -> Any:
 
     Example:
         >>> table = ibis.table({"fare": "float64", "hour": "int64"}, name="trips")
-        >>> written(table, (ibis._.fare > 0) & ibis._.hour.isin([7, 8]))
+        >>> sql_of_deferred(table, (ibis._.fare > 0) & ibis._.hour.isin([7, 8]))
         '("fare" > 0) AND "hour" IN (7, 8)'
     """
     if not isinstance(given, Deferred):

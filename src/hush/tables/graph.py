@@ -72,7 +72,7 @@ def bounded_degree(
 
     Example:
         >>> star = [(0, i) for i in range(1, 9)]
-        >>> len(thinned(star, 3))
+        >>> len(bounded_degree(star, 3))
         3
     """
     have: dict[Any, int] = {}

@@ -57,7 +57,7 @@ def cells_per_group(groups: int) -> int:
     """Return how many cells each of so many groups may have, from public numbers.
 
     Example:
-        >>> fitting(50), fitting(1000)
+        >>> cells_per_group(50), cells_per_group(1000)
         (65536, 4194)
     """
     checks.whole("groups", groups, at_least=1)

@@ -70,7 +70,7 @@ class BoundedRows:
         """The grouping columns."""
         return self.grouping.by
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Key, ...] | None:
         """The public keys, None where keys are found in the data."""
         return self.grouping.keys
@@ -115,7 +115,7 @@ class BoundedRows:
         kept = capped_rows(self.table, str(self.unit), fields, self.caps, group="_g")
         return kept, ("_g",)
 
-    @property
+    @cached_property
     def caps(self) -> Caps:
         """The literal caps of a person."""
         return Caps(self.rows, self.groups)
@@ -306,26 +306,26 @@ class QueryResult:
         self,
         bounded: BoundedRows,
         terms: tuple[Term, ...],
-        relations: tuple[Relation, ...] = (),
+        tables: Mapping[Relation, ir.Table],
         unchanged: Callable[[], None] = lambda: None,
     ) -> None:
         self._unchanged = unchanged  # refuses files that were replaced meanwhile
         self._bounded, self._sums = bounded, Sums(terms)
         self._lock = threading.RLock()
         self._known: dict[Relation, Any] = {}
-        # Built now, so that what cannot be asked is refused before anything is paid.
-        self._built = {each: each.table(bounded) for each in relations}
-        self._within = {part: each for each in relations for part in each.answers}
+        self._tables = tables  # what each relation will run
+        self._within = {part: each for each in tables for part in each.answers}
 
     def __repr__(self) -> str:
         return "data"
 
-    def __getitem__(self, relation: Relation) -> Any:
-        """Return what a relation found."""
+    def fetch(self, relation: Relation | None) -> Any:
+        """Return what a relation found, or the shared sums; an engine is asked once."""
+        relation = self._sums if relation is None else relation
         with self._lock:
             if relation not in self._known:
                 asked = self._within.get(relation, relation)
-                table = self._built.get(asked)
+                table = self._tables.get(asked)
                 if table is None:
                     table = asked.table(self._bounded)
                 rows = self._bounded.named(asked.fetch(table, self._bounded))
@@ -334,9 +334,13 @@ class QueryResult:
                     self._known[each] = each.collect(rows, self._bounded.names)
             return self._known[relation]
 
+    def __getitem__(self, relation: Relation) -> Any:
+        """Return what a relation found."""
+        return self.fetch(relation)
+
     def sums(self, key: Key) -> Mapping[str, Any] | None:
         """Return the sums of one group, None where nobody is in it."""
-        found: Mapping[str, Any] | None = self[self._sums].get(key)
+        found: Mapping[str, Any] | None = self.fetch(None).get(key)
         return found
 
     def column(self, term: Term) -> str:

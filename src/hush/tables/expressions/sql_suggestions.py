@@ -52,9 +52,9 @@ def advice_for_node(node: Any, names: str) -> str:
 
     Example:
         >>> import sqlglot
-        >>> inside(sqlglot.parse_one("day % 7"), "FLOOR")
+        >>> advice_for_node(sqlglot.parse_one("day % 7"), "FLOOR")
         ' For x % 5 write x - 5 * FLOOR(x / 5).'
-        >>> inside(sqlglot.parse_one("FLOORS(x)"), "FLOOR CEIL")
+        >>> advice_for_node(sqlglot.parse_one("FLOORS(x)"), "FLOOR CEIL")
         ' Did you mean FLOOR?'
     """
     found = _INSIDE.get(type(node), "")

@@ -93,7 +93,7 @@ def unknown_column(name: str, columns: Iterable[str]) -> str:
     """Say that there is no such column, and which there are.
 
     Example:
-        >>> unknown("Fair", ["fare", "who"])
+        >>> unknown_column("Fair", ["fare", "who"])
         "there is no column 'Fair'; did you mean 'fare'? The columns are fare, who."
     """
     return f"there is no column {name!r}; {near_columns(name, columns)}"
@@ -103,7 +103,7 @@ def near_columns(name: object, columns: Iterable[str]) -> str:
     """Return which column a name is near to, and which there are.
 
     Example:
-        >>> meant("Fair", ["fare", "who"])
+        >>> near_columns("Fair", ["fare", "who"])
         "did you mean 'fare'? The columns are fare, who."
     """
     known = {each.lower(): each for each in columns}
@@ -123,7 +123,7 @@ def list_name(name: str) -> str:
     """Return a name for a list of names: in quotes where it has a comma of its own.
 
     Example:
-        >>> listing("fare"), listing("income, €")
+        >>> list_name("fare"), list_name("income, €")
         ('fare', '"income, €"')
     """
     return f'"{name}"' if "," in name else name

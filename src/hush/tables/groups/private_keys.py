@@ -13,7 +13,7 @@ from hush.mechanisms.optimal_partition_selection import OptimalKeySelection
 from hush.mechanisms.partition_selection import KeySelection, Selected
 from hush.noise import SECURE, Source
 from hush.privacy import Curve
-from hush.serialization import tagged
+from hush.serialization import stored_text, tagged
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.relations import QueryResult, Relation, Sums
 from hush.tables.bounding.sensitivity import Amount, Key, Limit, Part
@@ -62,9 +62,10 @@ def _order(key: Key) -> tuple[tuple[bool, str, Any], ...]:
 
 
 @final
-@dataclass(frozen=True)
-class _Named(Part):
-    """The keys themselves."""
+@stored_text("_Named")
+@dataclass(frozen=True, repr=False)
+class SelectedKeys(Part):
+    """The keys themselves, which are released first."""
 
     ballot: Ballot
 
@@ -155,7 +156,7 @@ class FoundGroups(Groups):
 
     def parts(self, limit: Limit) -> tuple[Part, ...]:
         """Return the keys, which are released first."""
-        return (_Named(self._ballot),)
+        return (SelectedKeys(self._ballot),)
 
     def selection(
         self, epsilon: Fraction, delta: float, limit: Limit, parts: int

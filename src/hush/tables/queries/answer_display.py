@@ -44,7 +44,7 @@ def cell_rows(
     """Return one row for each group and cell of one aggregate.
 
     Example:
-        >>> rows({"g": ["a"], "x": [[5.0, 7.0]]}, ["g"], "x", ["0 to 1", "1 to 2"])
+        >>> cell_rows({"g": ["a"], "x": [[5.0, 7.0]]}, ["g"], "x", ["0 to 1", "1 to 2"])
         {'g': ['a', 'a'], 'x_cell': ['0 to 1', '1 to 2'], 'x': [5.0, 7.0]}
     """
     cell = f"{name}_cell"
@@ -69,7 +69,7 @@ def wide_columns(
     """Return a column for each cell of the aggregates that have several.
 
     Example:
-        >>> wide({"g": ["a"], "x": [[5.0, 7.0]]}, {"x": ["low", "high"]}, ["x"])
+        >>> wide_columns({"g": ["a"], "x": [[5.0, 7.0]]}, {"x": ["low", "high"]}, ["x"])
         {'g': ['a'], 'x low': [5.0], 'x high': [7.0]}
     """
     found: dict[str, list[Any]] = {}

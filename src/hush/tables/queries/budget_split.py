@@ -39,7 +39,7 @@ def split_budget(
     Guarantee: all of them together are (epsilon, delta)-private.
 
     Example:
-        >>> divide([], Fraction(1), 0.0)
+        >>> split_budget([], Fraction(1), 0.0)
         ()
     """
     matters = np.array([each.matters for each in demands], dtype=np.float64)

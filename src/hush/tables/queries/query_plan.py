@@ -104,8 +104,7 @@ def half_width(found: Estimate) -> float:
 
 def shared_bars(compiled: "CompiledQuery", name: str, level: float) -> dict[Any, float]:
     """Return the bars of one aggregate's parts; at `level` all hold at once."""
-    aggregate = compiled.query.aggregates[name]
-    parts = [part for part, _ in aggregate.needs(compiled.limit)]
+    parts = [part for part, _ in compiled.needs[name]]
     each = 1 - (1 - level) / len(parts)
     return {part: part.bar(compiled.mechanism_of[part], each) for part in parts}
 

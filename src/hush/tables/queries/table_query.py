@@ -13,6 +13,7 @@ from hush.errors import InvalidArgument
 from hush.ledger import Release
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
+from hush.serialization import stored_text
 from hush.tables.aggregates.aggregate import Aggregate
 from hush.tables.bounding.relations import (
     BoundedRows,
@@ -25,6 +26,7 @@ from hush.tables.bounding.sensitivity import (
     Additive,
     Key,
     Limit,
+    Needs,
     Part,
     Statistic,
     unique_parts,
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
 
 
 @final
-@dataclass(frozen=True)
-class Asked:
+@stored_text("Asked")
+@dataclass(frozen=True, repr=False)
+class PartOfQuery:
     """A part as the ledger asks it: of data that is fetched when it is drawn.
 
     The groups are public, or the first answer of the same batch.
@@ -67,6 +70,7 @@ class Asked:
 
     def __call__(self, data: QueryResult, earlier: tuple[Any, ...]) -> Any:
         """Return the exact input of the mechanism: private."""
+        data.fetch(self.part.relation)
         keys = self.keys
         if keys is None:  # found by the first step, which itself needs none
             keys = tuple(earlier[0]) if earlier else ()
@@ -87,11 +91,14 @@ class CompiledQuery:
 
     query: "Query"
     limit: Limit  # what one person may do to the answers
+    needs: Mapping[str, Needs]  # the parts of each aggregate, and how much each matters
     selection: tuple[Part, ...]  # what finds the keys
     parts: tuple[Part, ...]  # what is noised for the aggregates
     rows: BoundedRows  # the rows it is about
     terms: tuple[Term, ...]  # what is added up of each row
     relations: tuple[Relation, ...]  # what the engine will be asked
+    tables: tuple[ir.Table, ...]  # the same as the engine's expressions: exact sums
+    keys: tuple[Key, ...] | None  # the groups, None where they are found in the data
     cut: bool  # whether rows of keys that a person does not keep are left out
     mechanisms: tuple[Mechanism, ...] = ()
 
@@ -104,15 +111,14 @@ class CompiledQuery:
         """
         data, groups = query.dataset, query.groups
         limit = Limit(data.rows, data.neighbors, groups.number, groups.touched)
-        needed = [n for a in query.aggregates.values() for n in a.needs(limit)]
-        parts = unique_parts([part for part, _ in needed])
+        needs = {name: a.needs(limit) for name, a in query.aggregates.items()}
+        parts = unique_parts([part for each in needs.values() for part, _ in each])
         if cut is None:
             cut = any(isinstance(p, Additive) and p.coarse > 1 for p in parts)
-        found = groups.keys is None
-        table = data._table
-        kept = groups.rows(table, data.unit) if cut or not found else table
+        keys, table = groups.keys, data._table
+        kept = groups.rows(table, data.unit) if cut or keys is not None else table
         # Keys found in the data are capped by what a person keeps of them.
-        literal = None if found else data.groups
+        literal = None if keys is None else data.groups
         rows = BoundedRows(kept, table, data.unit, data.rows, groups, literal)
         statistics = [part for part in parts if isinstance(part, Statistic)]
         terms = tuple(dict.fromkeys(s.term for s in statistics if s.term))
@@ -120,8 +126,21 @@ class CompiledQuery:
         own = [part.relation for part in parts if part.relation is not None]
         wanted = (*groups.relations(table, sums, cut=cut), *own)
         relations = tuple(dict.fromkeys(each.chosen(rows) for each in wanted))
+        tables = tuple(each.table(rows) for each in relations)
         selection = groups.parts(limit)
-        return cls(query, limit, selection, parts, rows, terms, relations, cut)
+        return cls(
+            query,
+            limit,
+            needs,
+            selection,
+            parts,
+            rows,
+            terms,
+            relations,
+            tables,
+            keys,
+            cut,
+        )
 
     def drawn_by(self, mechanisms: tuple[Mechanism, ...]) -> "CompiledQuery":
         """Return the query with its mechanisms: of the selection, then of each part."""
@@ -134,27 +153,28 @@ class CompiledQuery:
         exact = checks.rational("epsilon", epsilon)
         chance = checks.real("delta", delta, at_least=0, below=1)
         demands = self._demands(weights)
-        selection, left, rest = self.query.groups.selection(
-            exact, chance, self.limit, len(demands)
-        )
-        amounts = split_budget(demands, left, rest)
+        selection: tuple[Mechanism, ...] = ()
+        if self.selection:
+            selection, exact, chance = self.query.groups.selection(
+                exact, chance, self.limit, len(demands)
+            )
+        amounts = split_budget(demands, exact, chance)
         noised = (d.part.mechanism(a) for d, a in zip(demands, amounts, strict=True))
         return self.drawn_by((*selection, *noised))
 
     def _demands(self, weights: Mapping[str, float] | None) -> list[Demand]:
         """Return the parts with what their error matters to all aggregates."""
-        aggregates = self.query.aggregates
-        unknown = set(weights or {}) - set(aggregates)
+        unknown = set(weights or {}) - set(self.needs)
         if unknown:
             raise InvalidArgument(
                 f"weights names {sorted(unknown)}; the aggregates are "
-                f"{', '.join(aggregates)}."
+                f"{', '.join(self.needs)}."
             )
         squares = dict.fromkeys(self.parts, 0.0)
-        for name, aggregate in aggregates.items():
+        for name, needed in self.needs.items():
             given = (weights or {}).get(name, 1.0)
             weight = checks.real(f"weights[{name!r}]", given, above=0)
-            for part, matters in aggregate.needs(self.limit):
+            for part, matters in needed:
                 squares[part] += weight * matters**2
         return [Demand(part, math.sqrt(total)) for part, total in squares.items()]
 
@@ -165,13 +185,13 @@ class CompiledQuery:
         return dict(zip(self.parts, noised, strict=True))
 
     @property
-    def measurements(self) -> list[Asked]:
+    def measurements(self) -> list[PartOfQuery]:
         """What a ledger asks of the data, one for each mechanism."""
         query = self.query
         unit, neighbors = str(Unit(query.dataset.unit)), str(query.dataset.neighbors)
         pairs = zip((*self.selection, *self.parts), self.mechanisms, strict=True)
         return [
-            Asked(part, norm, query.groups.keys, unit, neighbors)
+            PartOfQuery(part, norm, self.keys, unit, neighbors)
             for part, norm in ((p, 2 if m.metric.norm == 2 else 1) for p, m in pairs)
         ]
 
@@ -188,13 +208,12 @@ class CompiledQuery:
 
         Other `relations` than its own give the same numbers in another way.
         """
-        asked = self.relations if relations is None else relations
+        if relations is None:
+            built = dict(zip(self.relations, self.tables, strict=True))
+        else:
+            built = {each: each.table(self.rows) for each in relations}
         unchanged = self.query.dataset._unchanged
-        return QueryResult(self.rows, self.terms, asked, unchanged)
-
-    def tables(self) -> tuple[ir.Table, ...]:
-        """Return what the engine will run: exact sums of bounded contributions."""
-        return tuple(each.table(self.rows) for each in self.relations)
+        return QueryResult(self.rows, self.terms, built, unchanged)
 
     def explain(self) -> str:
         """Return in plain words what one person can do."""
@@ -223,6 +242,10 @@ class Query(suggestions.Helpful):
     dataset: "Dataset"
     groups: Groups
     aggregates: Mapping[str, Aggregate]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be asked when the query is made."""
+        _ = self.compiled
 
     @property
     def _near(self) -> Mapping[str, str]:
@@ -287,7 +310,7 @@ class Query(suggestions.Helpful):
 
     def relations(self) -> tuple[ir.Table, ...]:
         """Return what the engine will run: exact sums of bounded contributions."""
-        return self.compiled.tables()
+        return self.compiled.tables
 
     def explain(self) -> str:
         """Return in plain words what one person can do; `sql_text` shows the SQL."""

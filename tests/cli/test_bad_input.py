@@ -169,10 +169,10 @@ def test_verify_does_not_make_a_ledger(shop):
 def test_a_failed_draw_keeps_its_charge_and_says_nothing(shop, monkeypatch):
     from hush.tables.bounding.relations import QueryResult
 
-    def broken(self, reading):
+    def broken(self, relation):
         raise RuntimeError(f"{CANARY} {SECRET}")
 
-    monkeypatch.setattr(QueryResult, "__getitem__", broken)
+    monkeypatch.setattr(QueryResult, "fetch", broken)
     done = shop.run("query", COUNT, "-e", 0.5, "--key", "k", "--debug")
     assert done.exit_code == 5
     assert CANARY not in done.output

@@ -111,6 +111,7 @@ def stored_text(name: str) -> Callable[[Kind], Kind]:
         ... @dataclasses.dataclass(frozen=True, repr=False)
         ... class Question:
         ...     rows: int
+        ...
         >>> Question(3)
         Asked(rows=3)
     """

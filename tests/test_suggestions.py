@@ -9,12 +9,11 @@ import pytest
 
 import hush
 from hush import foreign_names, mechanisms, suggestions
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, brief
 from hush.holdout import Holdout
 from hush.learn import PCA, KMeans, sgd
 from hush.mechanisms import Gaussian, Laplace
 from hush.privacy import GDP, RDP, Approx, Pure, poisson, repeat
-from hush.tracebacks import brief
 
 TRIPS = {"who": [1, 2, 3], "fare": [10.0, 12.0, 8.0]}
 

@@ -18,10 +18,15 @@ Every error has a stable `code`, such as `budget-exceeded`: docs/errors.md expla
 and docs/decisions/0028 why.
 """
 
+import functools
+import os
 import traceback
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import final
+from types import FunctionType, TracebackType
+from typing import ParamSpec, TypeVar, final
+
+from hush import suggestions
 
 
 class HushError(Exception):
@@ -186,3 +191,60 @@ class Forgotten(AbstractContextManager["Forgotten", None]):
             before = value.__cause__ or value.__context__
             value.__cause__ = value.__context__ = None
             value = before
+
+
+# -- Short tracebacks: a refusal shows the caller's line, not the way through hush.
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def brief(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function raise hush's errors as if it were the only one that runs.
+
+    Example:
+        >>> def deep(n):
+        ...     return deep(n - 1) if n else int(hush_refuses())
+        ...
+        >>> def hush_refuses():
+        ...     raise HushError("no")
+        ...
+        >>> try:
+        ...     brief(deep)(20)
+        ... except HushError as error:
+        ...     print(error.__traceback__.tb_next.tb_next)
+        ...
+        None
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> R:
+        try:
+            return function(*args, **options)
+        except HushError as error:
+            if os.environ.get("HUSH_DEBUG"):
+                raise
+            refused = error.with_traceback(None)
+        except TypeError as problem:
+            if not suggestions.outside(problem):
+                raise
+            raise suggestions.unbound(function, args, options, problem) from None
+        try:
+            raise refused
+        finally:
+            del refused  # or its traceback and this frame would hold each other
+
+    return call
+
+
+def methods(owner: type[T]) -> type[T]:
+    """Make all public methods of a class brief."""
+    for name, each in list(vars(owner).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(each, FunctionType):
+            setattr(owner, name, brief(each))
+        elif isinstance(each, classmethod):
+            setattr(owner, name, classmethod(brief(each.__func__)))
+    return owner

@@ -12,7 +12,7 @@ from hush import mechanisms as m
 from hush import noise
 from hush.checks import fraction, given
 from hush.errors import InvalidArgument
-from hush.mechanisms.listening import listening
+from hush.mechanisms.mechanism import listening
 from hush.noise import Seeded
 from hush.privacy import Pure
 

@@ -16,7 +16,7 @@ from hush.audit import (
     neighbors_of,
     replay,
 )
-from hush.mechanisms.listening import listening
+from hush.mechanisms.mechanism import listening
 
 AGES = [31.0, 45.0, 28.0, 77.0, 50.0]
 EVERY = neighbors_of(AGES)

@@ -10,7 +10,7 @@ from hush import mechanisms
 from hush.errors import InsecureSource, InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger
 from hush.mechanisms import Laplace
-from hush.mechanisms.listening import listening
+from hush.mechanisms.mechanism import listening
 from hush.privacy import Pure
 from ledger.toys import Broken, Die, Total
 

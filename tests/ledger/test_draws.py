@@ -15,7 +15,7 @@ from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LedgerError, Lo
 from hush.ledger import Budget, Ledger, two_phase
 from hush.ledger.two_phase import plant
 from hush.mechanisms import Laplace, Query, count
-from hush.mechanisms.user_functions import LOCKOUT
+from hush.mechanisms.measurement import LOCKOUT
 from hush.units import Neighbors
 from ledger.toys import Broken, Die, Total
 

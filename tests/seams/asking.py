@@ -10,7 +10,7 @@ import numpy as np
 
 import hush
 from hush.errors import DrawFailed, HushError
-from hush.mechanisms.listening import listening
+from hush.mechanisms.mechanism import listening
 from hush.mechanisms.partition_selection import Selected
 from seams.rows import ROWS
 from seams.rowwise import CROSSINGS, Row

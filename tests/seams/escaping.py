@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hush.mechanisms.listening import listening
+from hush.mechanisms.mechanism import listening
 
 Channels = dict[str, str]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hush import mechanisms as m
 from hush.errors import DrawFailed, DrawInterrupted, HushError
-from hush.mechanisms.listening import declared, listening
+from hush.mechanisms.mechanism import declared, listening
 
 SUMS = m.Laplace, m.Geometric, m.CellQuantile, m.CellInterval, m.CellTop
 ROOTS = m.Gaussian, m.DiscreteGaussian

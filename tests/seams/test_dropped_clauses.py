@@ -5,7 +5,7 @@ import sqlglot
 
 import hush
 from hush.errors import HushError, InvalidArgument, Unsupported
-from hush.tables.expressions import parse_coverage
+from hush.tables.expressions import parse
 from hush.tables.expressions.parse import parse_select, place_of
 from seams.exact import opened
 
@@ -127,13 +127,13 @@ def test_a_node_that_nobody_read_is_found():
     whole = tree.copy()
     for node in tree.walk():
         if not isinstance(node, sqlglot.exp.Ordered):
-            parse_coverage.mark_read(node)
-    left = parse_coverage.first_unread(whole)
+            parse.mark_read(node)
+    left = parse.first_unread(whole)
     assert isinstance(left, sqlglot.exp.Ordered)
     with pytest.raises(Unsupported, match="nothing is dropped in silence"):
-        parse_coverage.refuse_unread(whole, place_of)
-    parse_coverage.mark_read(next(tree.find_all(sqlglot.exp.Ordered)))
-    parse_coverage.refuse_unread(whole, place_of)
+        parse.refuse_unread(whole, place_of)
+    parse.mark_read(next(tree.find_all(sqlglot.exp.Ordered)))
+    parse.refuse_unread(whole, place_of)
 
 
 def test_groups_that_tell_their_keys_have_one_for_rows_without_a_value():

@@ -12,7 +12,7 @@ import pytest
 from hush import learn, synth
 from hush import mechanisms as m
 from hush.ledger import Budget, Ledger
-from hush.mechanisms.listening import listening
+from hush.mechanisms.mechanism import listening
 from hush.noise import Seeded
 from seams.oddities import RECORDS
 

@@ -11,6 +11,7 @@ import zlib
 import pytest
 
 import hush
+from hush.tables.engines import engine
 from seams import crowds
 from seams.reach import Moved, compare, recorded
 from tables.desk import Desk
@@ -395,9 +396,8 @@ def test_a_collation_of_a_view_is_refused_alike(house, brought):
 
 def test_keys_that_are_compared_without_case_are_caught(house, monkeypatch):
     """The twin: with the check for collations off, one person moves everybody."""
-    from hush.tables.engines import collation
 
-    monkeypatch.setattr(collation, "byte_by_byte", lambda _: None)
+    monkeypatch.setattr(engine, "byte_by_byte", lambda _: None)
     house.build(BROUGHT["a view"])
     with pytest.raises(Moved, match=r"moved by|stands twice|became"):
         held(house, named, 1, 20, 4, "add-remove")

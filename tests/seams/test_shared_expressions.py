@@ -7,7 +7,7 @@ import ibis
 import pytest
 from ibis.common.bases import Comparable
 
-import hush.tables.engines.ibis_equality as ibis_equality
+import hush.tables.engines.engine as ibis_equality
 from seams.injector import together
 
 

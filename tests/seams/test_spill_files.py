@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.tables.engines import duckdb, spill_files
+from hush.tables.engines import duckdb as embedded
 
 
 def directory(connection):
@@ -37,7 +37,7 @@ def test_every_embedded_engine_spills_into_a_private_folder(tmp_path):
     for given in sources(tmp_path):
         data = hush.open(given, unit="u", rows=1, budget=hush.Budget(epsilon=1))
         found = directory(data._table.get_backend())
-        assert found == Path(spill_files.folder())
+        assert found == Path(embedded.spill_folder())
         assert stat.S_IMODE(found.stat().st_mode) == 0o700
 
 
@@ -48,13 +48,14 @@ def test_two_files_that_meet_spill_there_too(tmp_path):
     one = hush.open(tmp_path / "a.csv", unit="u", rows=1, budget=budget)
     two = hush.open(tmp_path / "b.csv", unit="u", rows=1, ledger=one.ledger)
     met = one.join(two, on="u")
-    assert directory(met._table.get_backend()) == Path(spill_files.folder())
+    assert directory(met._table.get_backend()) == Path(embedded.spill_folder())
 
 
 PROGRAM = """
 import os, signal, sys
 import duckdb, hush
-from hush.tables.engines import duckdb as embedded, files, spill_files as spill
+from hush.tables.engines import duckdb as embedded, files
+from hush.tables.engines import duckdb as spill
 connection = embedded.connect()
 connection.raw_sql("SET memory_limit = '40MB'")
 connection.raw_sql("SET threads = 1")
@@ -62,7 +63,7 @@ files.lock(connection)
 connection.raw_sql(
     "CREATE TEMPORARY TABLE z AS SELECT md5(range::VARCHAR) AS x FROM range(1500000)"
 )
-print(spill.folder(), len(os.listdir(spill.folder())), flush=True)
+print(spill.spill_folder(), len(os.listdir(spill.spill_folder())), flush=True)
 if sys.argv[1] == "crash":
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -95,7 +96,7 @@ def test_nothing_stays_behind_after_a_run_or_after_the_crash_before_it(tmp_path)
 
 
 def test_only_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
-    own = Path(spill_files.folder())
+    own = Path(embedded.spill_folder())
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     kept = tmp_path / "hush-spill-link"
     other = tmp_path / "other"
@@ -106,19 +107,19 @@ def test_only_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
     dead.mkdir()
     (dead / "alive").write_text("")
     (dead / "rows.tmp").write_text("private")
-    spill_files.remove_left_behind()
+    embedded.remove_left_behind()
     assert not dead.exists()
     assert (other / "alive").exists()
     monkeypatch.setattr(tempfile, "tempdir", str(own.parent))
-    spill_files.remove_left_behind()
+    embedded.remove_left_behind()
     assert own.is_dir()
 
 
 def test_without_locks_nothing_is_spilled(monkeypatch):
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    assert spill_files.folder() == ""
+    assert embedded.spill_folder() == ""
     ((found,),) = (
-        duckdb.connect()
+        embedded.connect()
         .con.execute("SELECT current_setting('temp_directory')")
         .fetchall()
     )
@@ -127,10 +128,10 @@ def test_without_locks_nothing_is_spilled(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_child_does_not_remove_the_folder_of_its_parent():
-    own = Path(spill_files.folder())
+    own = Path(embedded.spill_folder())
     code = (
-        "import os; from hush.tables.engines import spill_files as spill\n"
-        "place = spill.folder()\n"
+        "import os; from hush.tables.engines import duckdb as spill\n"
+        "place = spill.spill_folder()\n"
         "if os.fork() == 0: raise SystemExit\n"
         "os.wait(); print(os.path.isdir(place), place)"
     )

@@ -74,12 +74,12 @@ SINGLE = {
         privacy/accountants/rare_events privacy/accountants/tightest""",
     "loaded where it is used, so that other programs need not": """
         foreign_names learn/sgd/logistic
-        tables/engines/duckdb_join tables/groups/packed_votes""",
+        tables/join tables/groups/packed_votes""",
     "one table of rules each, checked by itself": """
         tables/expressions/functions tables/expressions/operators""",
     "a part with a guarantee of its own, in the package that can give it": """
-        ledger/secret noise/gaussian_codes tables/engines/ibis_equality
-        tables/engines/spill_files""",
+        ledger/secret noise/gaussian_codes tables/engines/engine
+        tables/engines/duckdb""",
 }
 
 # Functions with more lines.

@@ -26,7 +26,7 @@ import numpy as np
 
 from hush.audit.metric import Distance, distance
 from hush.errors import Stopped
-from hush.mechanisms.listening import declared, declaring, listening, overheard
+from hush.mechanisms.mechanism import declared, declaring, listening, overheard
 from hush.mechanisms.metrics import Records, metric_of
 from hush.mechanisms.selection.exponential import Pieces
 

@@ -16,7 +16,7 @@ from hush.cli import (
     synth_command,
     verify_command,
 )
-from hush.cli.options import Command, Group
+from hush.cli.session import Command, Group
 
 app = typer.Typer(
     name="hush",

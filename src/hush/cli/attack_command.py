@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from hush.cli.options import Command, Group
-from hush.cli.session import Debug, Json, Quiet, session
+from hush.cli.session import Command, Debug, Group, Json, Quiet, session
 from hush.noise import SECURE, integers
 
 app = typer.Typer(

@@ -9,8 +9,7 @@ import typer
 
 from hush.cli import config, ledgers
 from hush.cli import session as terminal
-from hush.cli.options import FOUND, Where
-from hush.cli.session import Debug, Json, Quiet, Session, session
+from hush.cli.session import FOUND, Debug, Json, Quiet, Session, Where, session
 from hush.errors import InvalidArgument
 from hush.ledger import Admin, Budget, Ledger
 

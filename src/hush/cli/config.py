@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hush import checks
-from hush.cli import source_schema
 from hush.errors import HushError, InvalidArgument
 from hush.ledger import Budget, Ledger
 
 if TYPE_CHECKING:
     from hush.tables import Dataset
 
+import csv
 
 # --------------------------------------------------------------------------------------
 # Where in hush.toml a statement's missing facts belong: it depends on the column.
@@ -72,10 +72,10 @@ class Public:
                 f'{name} = {{source = "{name}.csv", types = {{size = "number"}}}}.'
             )
         for column, kind in types.items():
-            if kind not in source_schema.DECLARED:
+            if kind not in DECLARED:
                 raise InvalidArgument(
                     f"[tables] {name}: the type of {column!r} must be one of "
-                    f"{', '.join(source_schema.DECLARED)}; got {kind!r}."
+                    f"{', '.join(DECLARED)}; got {kind!r}."
                 )
         return replace(cls.of(name, given["source"]), types=types)
 
@@ -121,11 +121,11 @@ def refusal_with_place(text: str, about: "Config") -> str:
     def types(found: re.Match[str]) -> str:
         write = "write" if found["verb"] == "open" else "Write"
         name, kind = found["name"], found["kind"]
-        if name in about.types and source_schema.is_untyped(about.source):
+        if name in about.types and is_untyped(about.source):
             line = f'type = "{kind}" under [columns.{quoted(name)}]'
             return f"{found['before']}{write} {line} in hush.toml"
         for table, public in about.tables.items():
-            if source_schema.is_untyped(public.source) and name in _columns(public):
+            if is_untyped(public.source) and name in _columns(public):
                 line = f"{public.typed(table, name, kind)} under [tables]"
                 return f"{found['before']}{write} {line} in hush.toml"
         return "" if write == "write" else f". CAST {name} in the SQL"
@@ -137,7 +137,7 @@ def refusal_with_place(text: str, about: "Config") -> str:
 
 def _columns(public: Public) -> Mapping[str, str]:
     try:
-        return source_schema.columns(public.source)
+        return columns(public.source)
     except HushError:  # such as JSON, which has no schema to read
         return {}
 
@@ -194,10 +194,10 @@ class Config:
     @cached_property
     def types(self) -> dict[str, str]:
         """The Ibis type of every column, from the schema alone."""
-        if source_schema.all_values(self.source) and self.columns:
+        if all_values(self.source) and self.columns:
             found = dict.fromkeys(self.columns, "string")  # only hush.toml knows
         else:
-            found = source_schema.columns(self.source)
+            found = columns(self.source)
         unknown = sorted(set(self.columns) - set(found))
         if unknown:
             raise InvalidArgument(
@@ -206,15 +206,15 @@ class Config:
                 "names, or of a public table, stand under [keys].",
                 code="unknown-column",
             )
-        if source_schema.is_untyped(self.source):
+        if is_untyped(self.source):
             for name, each in self.columns.items():
-                found[name] = source_schema.DECLARED[each.kind or "text"]
+                found[name] = DECLARED[each.kind or "text"]
         return found
 
     @property
     def declared(self) -> dict[str, str]:
         """Types of columns that have none of their own."""
-        if not source_schema.is_untyped(self.source):
+        if not is_untyped(self.source):
             return {}
         return {name: each.kind or "text" for name, each in self.columns.items()}
 
@@ -253,7 +253,7 @@ class Config:
 
     def opened(self, ledger: Ledger) -> "Dataset":
         """Open the data; nothing of a reader's own error is shown."""
-        person, untyped = self.person, source_schema.is_untyped(self.source)
+        person, untyped = self.person, is_untyped(self.source)
         refused = InvalidArgument(
             f"source {self.source!r} cannot be read. Check that it is whole, that "
             "every line has the columns of its header, and that "
@@ -294,7 +294,7 @@ class Config:
         import hush
 
         return hush.open(
-            source_schema.stand_in(self.types),
+            stand_in(self.types),
             unit=self.person,
             budget=self.budget,
             neighbors=self.neighbors,
@@ -398,10 +398,9 @@ def _column(name: str, given: Any) -> Column:
     known = {"type", "bounds", "keys", "bins", "whole", "missing"}
     _only(given, known, f"setting of the column {name!r}")
     kind, bounds, keys = (given.get(each) for each in ("type", "bounds", "keys"))
-    if kind is not None and kind not in source_schema.DECLARED:
+    if kind is not None and kind not in DECLARED:
         raise InvalidArgument(
-            f"the type of {name!r} must be one of "
-            f"{', '.join(source_schema.DECLARED)}; got {kind!r}."
+            f"the type of {name!r} must be one of {', '.join(DECLARED)}; got {kind!r}."
         )
     return Column(
         kind,
@@ -431,3 +430,104 @@ def _keys(name: str, keys: Any) -> Any:
             f'keys of {name!r} must be a list of its public values, or "private".'
         )
     return [tuple(each) if isinstance(each, list) else each for each in keys]
+
+
+# -- The columns of a source and their types, without reading a single value.
+
+# A file without types of its own: what hush.toml declares, as an Ibis type.
+DECLARED = {"number": "float64", "text": "string", "date": "date", "boolean": "boolean"}
+
+
+_DELIMITED = {".csv": ",", ".tsv": "\t"}
+_LINES = (".json", ".jsonl", ".ndjson")
+_KNOWN = (".parquet", *_DELIMITED, *_LINES)
+
+
+def is_untyped(source: str) -> bool:
+    """Whether the columns of a source have no types of their own."""
+    return _first(source).suffix in (*_DELIMITED, *_LINES)
+
+
+def all_values(source: str) -> bool:
+    """Whether a source has no schema at all, so that columns must be declared."""
+    return _first(source).suffix in _LINES
+
+
+def _first(source: str) -> Path:
+    """Return the file that speaks for a source: the first of a folder or pattern."""
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*") if each.suffix in _KNOWN)
+    elif "*" in source:
+        found = sorted(path.parent.glob(path.name))
+    else:
+        return path
+    if not found:
+        raise InvalidArgument(f"source {source!r} holds no table.")
+    return found[0]
+
+
+def columns(source: str) -> dict[str, str]:
+    """Return the name and the Ibis type of every column.
+
+    Guarantee: of Parquet only the footer is read, of CSV only the first line.
+    """
+    path = _first(source)
+    if "://" not in source and path.suffix in _KNOWN:
+        if not path.exists():
+            raise InvalidArgument(
+                f"source {source!r} does not exist. Paths in hush.toml start at its "
+                "folder.",
+                code="data-unreachable",
+            )
+        if path.suffix in _LINES:
+            raise InvalidArgument(
+                f"source {source!r} has no schema to read: JSON is all values. "
+                "Declare its columns in hush.toml, or convert it to Parquet."
+            )
+        return _parquet(path) if path.suffix == ".parquet" else _header(path)
+    from hush.tables.engines.sources import source as opened
+
+    found = opened(source).table.schema()
+    return {name: str(kind) for name, kind in found.items()}
+
+
+def _parquet(path: Path) -> dict[str, str]:
+    from hush.tables.engines import files
+
+    try:
+        found = files.open_files([path.resolve()], "data", {}).schema()
+    except InvalidArgument:
+        raise InvalidArgument(
+            f"source {str(path)!r} is not a Parquet file that can be read.",
+            code="data-unreachable",
+        ) from None
+    return {name: str(kind) for name, kind in found.items()}
+
+
+def _header(path: Path) -> dict[str, str]:
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        names = next(csv.reader(file, delimiter=_DELIMITED[path.suffix]), [])
+    if not names or len(set(names)) < len(names) or any(map(_value, names)):
+        raise InvalidArgument(
+            f"source {str(path)!r} has no header: its first line must name the "
+            "columns, each once and none by a number. Add one; until then that line "
+            "is data, and nothing of it is shown."
+        )
+    return dict.fromkeys(names, "string")
+
+
+def _value(name: str) -> bool:
+    """Whether a header's field is rather a value."""
+    try:
+        float(name)
+    except ValueError:
+        return not name.strip()
+    return True
+
+
+def stand_in(types: dict[str, str]) -> Any:
+    """Return a table of these columns without any rows."""
+    from hush.tables.engines import sources
+
+    return sources.plain_table(dict.fromkeys(types, ()), "data", types)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hush.cli import config, remarks, source_schema
-from hush.cli.session import Debug, Json, Quiet, session
+from hush.cli import config
+from hush.cli.session import Debug, Json, Quiet, session, weak_epsilon
 from hush.errors import InvalidArgument
 from hush.ledger import Budget
 
@@ -94,7 +94,7 @@ def _stem(source: str) -> str:
 
 def config_text(source: str, unit: str, budget: Budget, place: Path) -> str:
     """Return the text of a hush.toml for a source."""
-    every = source_schema.columns(source).items()
+    every = config.columns(source).items()
     columns = {n: t for n, t in every if not n.startswith("_")}  # these are left out
     only = next(iter(columns)) if len(columns) == 1 else ""
     if any(mark in only for mark in ";|\t"):
@@ -127,7 +127,7 @@ def config_text(source: str, unit: str, budget: Budget, place: Path) -> str:
         delta=budget.delta,
         stem=name,
     )
-    untyped = source_schema.is_untyped(source)
+    untyped = config.is_untyped(source)
     named = ((n, t) for n, t in columns.items() if n != unit)
     head += _SPELLED.format(name=name) if untyped else ""
     return head + "".join(_column(n, t, untyped=untyped) for n, t in named)
@@ -165,17 +165,15 @@ def init(
             )
         text = config_text(data, unit, Budget(epsilon=epsilon, delta=delta), output)
         output.write_text(text, encoding="utf-8")
-        if source_schema.is_untyped(data):
+        if config.is_untyped(data):
             out.note(
                 "Its first line was taken for the names of columns. If it is data, "
                 f"delete {output} and add a header."
             )
-        columns = [
-            {"name": n, "type": t} for n, t in source_schema.columns(data).items()
-        ]
+        columns = [{"name": n, "type": t} for n, t in config.columns(data).items()]
         out.show(
             f"Wrote {output} for {len(columns)} columns. Fill in what is marked with "
             "<--, then try `hush plan`."
         )
-        out.note(*remarks.weak_epsilon(epsilon))
+        out.note(*weak_epsilon(epsilon))
         out.give(file=str(output), columns=columns)

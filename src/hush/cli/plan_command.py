@@ -5,9 +5,22 @@ from typing import Annotated
 
 import typer
 
-from hush.cli import config, remarks
-from hush.cli.options import FOUND, Delta, Level, Sql, Where, query_of
-from hush.cli.session import Column, Debug, Json, Quiet, session
+from hush.cli import config
+from hush.cli.session import (
+    FOUND,
+    Column,
+    Debug,
+    Delta,
+    Json,
+    Level,
+    Quiet,
+    Sql,
+    Where,
+    query_of,
+    session,
+    uninformative,
+    weak_epsilon,
+)
 from hush.errors import InvalidArgument, Unsupported
 
 _SUPPOSED = (
@@ -66,8 +79,8 @@ def plan(
         )
         out.note(
             _SUPPOSED,
-            *remarks.uninformative(found.says_nothing),
-            *remarks.weak_epsilon(found.epsilon),
+            *uninformative(found.says_nothing),
+            *weak_epsilon(found.epsilon),
             "Nothing was read and nothing was spent.",
         )
         out.give(

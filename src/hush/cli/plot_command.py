@@ -8,8 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from hush.cli import config, curve_options, ledgers
-from hush.cli.options import FOUND, Command, Delta, Group, Level, Sql, Where, query_of
-from hush.cli.session import Debug, Json, Quiet, session
+from hush.cli.session import (
+    FOUND,
+    Command,
+    Debug,
+    Delta,
+    Group,
+    Json,
+    Level,
+    Quiet,
+    Sql,
+    Where,
+    query_of,
+    session,
+)
 from hush.errors import InvalidArgument
 
 app = typer.Typer(

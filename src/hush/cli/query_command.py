@@ -11,9 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 
 from hush import checks
-from hush.cli import config, ledgers, remarks, source_schema
-from hush.cli.options import FOUND, Delta, Level, Sql, Where, plan_of
-from hush.cli.session import Column, Debug, Json, Quiet, plain, session
+from hush.cli import config, ledgers
+from hush.cli.session import (
+    FOUND,
+    Column,
+    Debug,
+    Delta,
+    Json,
+    Level,
+    Quiet,
+    Sql,
+    Where,
+    payment,
+    plain,
+    plan_of,
+    protection,
+    session,
+    uninformative,
+)
 from hush.display import Digits
 from hush.errors import HushError, InvalidArgument, Unsupported
 from hush.ledger import Ledger, Release, Remaining
@@ -127,14 +142,14 @@ def query(
             out.table(shown_columns(columns, answer.labels, set(answer.counts)))
         out.note(
             "",
-            *remarks.protection(about, answer, epsilon),
+            *protection(about, answer, epsilon),
             f"Intervals hold at {level:.0%} each. They cover the noise, not what "
             "bounds and rows cut off.",
-            *remarks.uninformative(
+            *uninformative(
                 answer.says_nothing(found),
-                untyped=source_schema.is_untyped(about.source),
+                untyped=config.is_untyped(about.source),
             ),
-            remarks.payment(receipt, before),
+            payment(receipt, before),
             f"Left: {remaining}",
         )
         out.give(

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 from rich.cells import cell_len
@@ -25,6 +25,17 @@ from rich.text import Text
 
 from hush import errors
 from hush.errors import HushError
+
+if TYPE_CHECKING:
+    from hush.cli.config import Config
+
+from pathlib import Path
+
+from typer.core import TyperCommand, TyperGroup
+
+from hush.cli import config
+from hush.cli.config import refusal_with_place
+from hush.errors import InvalidArgument, Unsupported
 
 # -- Exit codes: what a script can tell from the number a command ends with ------------
 
@@ -415,3 +426,180 @@ def session(command: str, as_json: bool, quiet: bool, debug: bool) -> Iterator[S
     except (Exception, KeyboardInterrupt) as problem:
         code = running.failed(problem, debug=debug)
         raise typer.Exit(int(code)) from None
+
+
+# -- What is to be known beside an answer: who is protected, what is cut off, the cost.
+
+HARDLY = 10.0  # above it, e^ε is over 20,000: no promise to speak of
+_RELATIONS = {
+    "add-remove": "one person more or less",
+    "replace-one": "one person exchanged for another",
+}
+
+
+def _named(answer: Any, *kinds: type) -> list[str]:
+    """Return the aggregates of an answer that are of some kinds."""
+    whole = getattr(answer, "answer", answer)  # before HAVING, ORDER BY and LIMIT
+    return [n for n, each in whole.query.aggregates.items() if isinstance(each, kinds)]
+
+
+def protection(about: "Config", answer: Any, epsilon: float | None) -> list[str]:
+    """Return who is protected, and what that costs the answer."""
+    who = protected_by(about, answer.receipt)
+    if about.person is None:
+        return [who, *weak_epsilon(epsilon)]
+    return [who, *_short(about, answer, most_rows(about)), *weak_epsilon(epsilon)]
+
+
+def protected_by(about: "Config", receipt: Any) -> str:
+    """Return who is protected, by what a receipt says."""
+    relation = f"{receipt.neighbors} ({_RELATIONS[receipt.neighbors]})"
+    if about.person is None:
+        return f"Protected: one row, {relation}."
+    return f"Protected: one {receipt.unit} with at most {most_rows(about)}, {relation}."
+
+
+def most_rows(about: "Config") -> str:
+    """Return how many rows one person counts for."""
+    return "1 row" if about.rows == 1 else f"{about.rows} rows"
+
+
+def _short(about: "Config", answer: Any, most: str) -> list[str]:
+    """Return by what counts and sums fall short; an interval does not cover it."""
+    from hush.tables.aggregates.aggregate import Count, Sum
+    from hush.tables.aggregates.histogram_aggregates import Histogram
+
+    names = _named(answer, Count, Histogram, Sum)
+    if not names:
+        return []
+    return [
+        f"A person with more than {most} counted as {about.rows}: if there are such "
+        f"people, {', '.join(names)} fell short. Set rows in {about.path.name}."
+    ]
+
+
+def weak_epsilon(epsilon: float | None) -> list[str]:
+    """Return what is to be said of an ε that is too large to protect.
+
+    Example:
+        >>> weak_epsilon(12)
+        ['At epsilon 12 one person hardly has any protection.']
+        >>> weak_epsilon(1)
+        []
+    """
+    if epsilon is None or not epsilon > HARDLY:
+        return []
+    return [f"At epsilon {epsilon:g} one person hardly has any protection."]
+
+
+def uninformative(found: Any, *, untyped: bool = False) -> list[str]:
+    """Return what is to be said of a plan or answer with an interval that is no news.
+
+    Of a file without types, values may be missing because they were not understood.
+
+    Example:
+        >>> uninformative(True)[0][:34]
+        'An interval as wide as its bounds '
+        >>> uninformative(False)
+        []
+    """
+    if not found:
+        return []
+    said = [
+        "An interval as wide as its bounds says nothing: take more epsilon, or coarser "
+        "groups."
+    ]
+    if untyped:
+        said.append(
+            "Or the file spells its values in another way than the types of hush.toml: "
+            "AVG(x IS NULL) says what share of a column was not understood."
+        )
+    return said
+
+
+def payment(receipt: Any, before: float) -> str:
+    """Return what was paid; `before` counts the entries that stood already."""
+    if receipt.sequence < before:
+        where = f"entry {receipt.sequence} ({receipt.hash[:12]}…)"
+        return f"Stored answer of {where}; nothing was paid now."
+    return f"Paid: {receipt}"
+
+
+# -- Options as people expect them: flags shown as flags, others' names answered.
+
+_CALLED = {
+    "--noise-multiplier": "--sigma",
+    "--std": "--gaussian",
+    "--sample-rate": "--rate",
+    "--sampling-rate": "--rate",
+    "--num-steps": "--steps",
+    "--eps": "--epsilon",
+    "--user": "--unit",
+    "--user-id": "--unit",
+}
+
+
+def _plain(parameters: list[Any]) -> list[Any]:
+    for each in parameters:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    return parameters
+
+
+class Command(TyperCommand):
+    """A command of hush."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return what the command takes; a flag takes no value."""
+        return _plain(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; one that others call differently is answered with ours."""
+        known = {name for each in self.params for name in each.opts}
+        for name in (each.partition("=")[0] for each in args):
+            if name not in known and _CALLED.get(name) in known:
+                ctx.fail(f"No such option: {name}. Write {_CALLED[name]}.")
+        return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """A command with commands of its own."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return what the command takes; a flag takes no value."""
+        return _plain(super().get_params(ctx))
+
+
+# -- Options and steps that `query`, `plan` and `plot error` share ---------------------
+
+Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT statement.")]
+Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="ε to spend.")]
+Delta = Annotated[float, typer.Option("--delta", "-d", help="δ to spend.")]
+Level = Annotated[float, typer.Option(help="Confidence of the intervals.")]
+Where = Annotated[
+    Path, typer.Option("--config", "-c", help="The description of the data.")
+]
+FOUND = Path(config.NAME)
+
+
+def query_of(data: Any, about: config.Config, text: str) -> Any:
+    """Return the query that a statement asks of a data set, or refuse it."""
+    from hush.tables.sql import select
+
+    try:
+        return select.query(data, text, **about.known)
+    except (InvalidArgument, Unsupported) as problem:
+        raise type(problem)(
+            refusal_with_place(str(problem), about), code=problem.code
+        ) from None
+
+
+def plan_of(about: config.Config, text: str, epsilon: float, delta: float) -> Any:
+    """Return cost and expected error of a statement, from public numbers alone.
+
+    None where the bounds are themselves found in the data: then only the cost is known.
+    """
+    from hush.tables.queries.private_bounds import PrivateBoundsQuery
+
+    query = query_of(about.unread(), about, text)
+    return None if isinstance(query, PrivateBoundsQuery) else query.plan(epsilon, delta)

@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hush import checks
-from hush.cli import config, ledgers, remarks
-from hush.cli.options import FOUND, Delta, Epsilon, Level, Where
-from hush.cli.session import Column, Debug, Json, Quiet, Session, session
+from hush.cli import config, ledgers
+from hush.cli.session import (
+    FOUND,
+    Column,
+    Debug,
+    Delta,
+    Epsilon,
+    Json,
+    Level,
+    Quiet,
+    Session,
+    Where,
+    payment,
+    protected_by,
+    session,
+    weak_epsilon,
+)
 from hush.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -198,10 +212,10 @@ def synth(
         out.show("", f"Wrote {output}: {len(drawn):,} rows of {len(domain)} columns.")
         out.note(
             *left_out,
-            remarks.protected_by(about, receipt),
-            *remarks.weak_epsilon(epsilon),
+            protected_by(about, receipt),
+            *weak_epsilon(epsilon),
             _NO_BOUND,
-            remarks.payment(receipt, before),
+            payment(receipt, before),
             f"Left: {remaining}",
         )
         out.give(

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from hush.cli import config, ledgers
-from hush.cli.options import FOUND, Where
-from hush.cli.session import Code, Debug, Json, Quiet, session
+from hush.cli.session import FOUND, Code, Debug, Json, Quiet, Where, session
 from hush.errors import InvalidArgument
 
 

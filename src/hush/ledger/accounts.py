@@ -18,7 +18,7 @@ from hush.ledger.privacy_filter import Grid
 from hush.ledger.stores import Store
 from hush.ledger.transaction import Transaction
 from hush.ledger.two_phase import everyone
-from hush.mechanisms.user_functions import LOCKOUT
+from hush.mechanisms.measurement import LOCKOUT
 
 _SHOWN = 5  # accounts that an error names
 

@@ -17,10 +17,11 @@ from hush.mechanisms.measurement import (
     AGREED,
     Measurement,
     curve_of,
+    is_ours,
+    runs_own_functions,
     text_of,
     unit_and_relation,
 )
-from hush.mechanisms.user_functions import is_ours, runs_own_functions
 from hush.noise.source import Source
 from hush.serialization import freeze
 from hush.units import Unit

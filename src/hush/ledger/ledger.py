@@ -15,6 +15,7 @@ from hush.errors import (
     InvalidArgument,
     LedgerError,
     Withheld,
+    methods,
 )
 from hush.ledger import accounts, two_phase
 from hush.ledger.account import Left, Remaining, account
@@ -29,9 +30,8 @@ from hush.ledger.receipt import Receipt, paid, paid_text
 from hush.ledger.release import Release
 from hush.ledger.two_phase import at
 from hush.ledger.verify import Verdict
-from hush.mechanisms.user_functions import is_ours
+from hush.mechanisms.measurement import is_ours
 from hush.noise.source import SECURE, Source, sourced
-from hush.tracebacks import methods
 
 _INTERRUPTED = (
     "the engine was out of reach, memory or time while key {0!r} was drawn. Nothing "
@@ -53,7 +53,7 @@ def _voided(key: str, closing: Entry) -> LedgerError:
 
 def _overheard() -> bool:
     """Whether a test stands in for the noise, which is then not secret."""
-    from hush.mechanisms.listening import overheard  # light until a release
+    from hush.mechanisms.mechanism import overheard  # light until a release
 
     return overheard()
 

@@ -12,8 +12,7 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error, Rounded
 from hush.mechanisms.laplace import whole_only
-from hush.mechanisms.listening import heard
-from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.mechanism import Mechanism, heard
 from hush.mechanisms.metrics import L2, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
 from hush.privacy.curve import Curve

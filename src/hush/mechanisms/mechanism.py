@@ -3,17 +3,19 @@
 import functools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from hush import checks, legacy_formats, serialization, suggestions
 from hush.display import facts, if_known
 from hush.errors import InvalidArgument
 from hush.mechanisms import calibration
-from hush.mechanisms.listening import heard
 from hush.mechanisms.metrics import Metric, Records, Stated
 from hush.noise import SECURE, Source
+from hush.noise.source import sourced
 from hush.privacy.curve import Curve
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.pure import Pure
@@ -246,3 +248,82 @@ def _public(mechanism: Any) -> Iterable[tuple[str, Any, Any]]:
         value = getattr(mechanism, field.name)
         # A field without a default is always shown.
         yield field.name, value, default if field.default is not MISSING else object()
+
+
+# -- Listening: a test may hear every mechanism run, or answer in its place.
+
+
+class Listener(Protocol):
+    """Whoever hears a mechanism decides what it answers."""
+
+    def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
+        """Return an answer about `value`; `run(value)` is the mechanism's own."""
+
+    def turn(
+        self, talk: Any, mechanism: Any, value: Any, run: Callable[[Any], Any]
+    ) -> Any:
+        """Return the next answer of a conversation that `mechanism` started."""
+
+
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_DECLARED: ContextVar[Any] = ContextVar("declared", default=None)
+
+
+@contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Let `listener` hear every run inside; None closes its ears."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+@contextmanager
+def declaring(sensitivity: Any) -> Iterator[None]:
+    """Tell a listener at which sensitivity the runs inside are charged."""
+    token = _DECLARED.set(sensitivity)
+    try:
+        yield
+    finally:
+        _DECLARED.reset(token)
+
+
+def declared() -> Any:
+    """Return the sensitivity that the current run is charged at, None if unsaid."""
+    return _DECLARED.get()
+
+
+def heard(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `run` with one look at its source, and one whether somebody listens."""
+
+    @functools.wraps(run)
+    def wrapped(self: Any, value: Any, **options: Any) -> Any:
+        if "source" in options:
+            sourced(options["source"])
+        listener = _LISTENER.get()
+        if listener is None:
+            return run(self, value, **options)
+        return listener.hear(self, value, lambda given: run(self, given, **options))
+
+    return wrapped
+
+
+def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return one turn of a conversation with the same look; it knows `_mechanism`."""
+
+    @functools.wraps(ask)
+    def wrapped(self: Any, value: Any) -> Any:
+        listener = _LISTENER.get()
+        if listener is None:
+            return ask(self, value)
+        return listener.turn(
+            self, self._mechanism, value, lambda given: ask(self, given)
+        )
+
+    return wrapped
+
+
+def overheard() -> bool:
+    """Return whether somebody listens in this context."""
+    return _LISTENER.get() is not None

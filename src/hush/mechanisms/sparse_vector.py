@@ -13,8 +13,7 @@ from hush.fork_safety import Owner
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
-from hush.mechanisms.listening import heard_turn
-from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.mechanism import Mechanism, heard_turn
 from hush.mechanisms.metrics import LInf, Metric
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve

@@ -15,8 +15,7 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error, Total
 from hush.mechanisms.laplace import cover
-from hush.mechanisms.listening import heard_turn
-from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.mechanism import Mechanism, heard_turn
 from hush.mechanisms.metrics import L1, Metric
 from hush.mechanisms.sparse_vector import OneAtATime
 from hush.noise import SECURE, Source, discrete_laplace

@@ -19,10 +19,9 @@ from hush.tables.aggregates.variance_aggregates import (
     std,
     variance,
 )
-from hush.tables.dataset import Dataset, Grouped
+from hush.tables.dataset import Dataset, Grouped, open_table
 from hush.tables.expressions.numbers import bins
 from hush.tables.graph import Graph, open_graph
-from hush.tables.opening import open_table
 from hush.tables.queries.answer import Answer, Presented
 from hush.tables.queries.query_plan import Planned
 from hush.tables.queries.table_query import Query

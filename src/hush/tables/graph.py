@@ -24,11 +24,11 @@ from hush.errors import InvalidArgument
 from hush.ledger import Budget, Ledger, Release
 from hush.mechanisms import Geometric
 from hush.noise import SECURE, Source
-from hush.tables.engines import engine, private_tables
+from hush.tables.dataset import paying_ledger
+from hush.tables.engines import engine, provenance
 from hush.tables.engines.provenance import Origin, refuse_unreachable
 from hush.tables.engines.sources import source as table_of
 from hush.tables.expressions.types import told_apart
-from hush.tables.opening import paying_ledger
 
 Integers = NDArray[np.int64]
 
@@ -244,5 +244,5 @@ def open_graph(
     told_apart(found.table, ends)  # refuses now what could not be read when paid
     most = checks.whole("degree", degree, at_least=1, at_most=10**6)
     edges = Edges(found.table, (ends[0], ends[1]), found.origin)
-    private_tables.remember(given, found.table, found.origin)
+    provenance.remember(given, found.table, found.origin)
     return Graph(edges, kind, most, paying_ledger(ledger, budget, found.name))

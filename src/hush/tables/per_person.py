@@ -22,11 +22,12 @@ from hush.tables.expressions import expression
 from hush.tables.expressions.parse import (
     node_text,
     place_of,
+    refuse_unread,
     sql_text,
+    track,
     with_columns_apart,
 )
 from hush.tables.expressions.parse import refuse_other_parts as takes
-from hush.tables.expressions.parse_coverage import refuse_unread, track
 from hush.tables.expressions.types import Kind, one_zero, value_where
 from hush.tables.sql import aggregates
 

@@ -14,7 +14,7 @@ import hush
 from hush.errors import InvalidArgument
 from hush.tables.bounding import contribution_bounds
 from hush.tables.bounding.contribution_bounds import UNIT, Grid
-from hush.tables.opening import open_table
+from hush.tables.dataset import open_table
 
 pytestmark = pytest.mark.usefixtures("one_text")
 KEYS = ["a", "b"]

@@ -8,7 +8,7 @@ import pytest
 
 import hush
 from hush.errors import InvalidArgument
-from hush.tables.engines import memory
+from hush.tables.engines import sources
 from hush.tables.engines.engine import fetch
 
 DAY, NOON = datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12)
@@ -34,7 +34,7 @@ DAY, NOON = datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12)
     ids=str,
 )
 def test_a_column_has_the_type_and_the_values_it_was_given(values, kind):
-    made = memory.table({"x": values}, "data")
+    made = sources.plain_table({"x": values}, "data")
     assert str(made.schema()["x"]) == kind
     given = values.astype("datetime64[us]") if _moments(values) else values
     expected = given.tolist() if isinstance(given, np.ndarray) else list(given)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.listening import heard
+from hush.mechanisms.mechanism import heard
 from hush.mechanisms.selection.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.noise.categorical import piecewise

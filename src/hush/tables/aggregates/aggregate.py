@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from hush import checks, law
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument, Unsupported, brief
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.bounding.relations import Term
@@ -30,7 +30,6 @@ from hush.tables.bounding.sensitivity import (
     rows_of,
 )
 from hush.tables.expressions import value_range
-from hush.tracebacks import brief
 
 Ends = tuple[Any, Any]
 

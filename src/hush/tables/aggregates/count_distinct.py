@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import ibis.expr.types as ir
 
 from hush import checks
+from hush.errors import brief
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
 from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
@@ -19,7 +20,6 @@ from hush.tables.expressions import expression
 from hush.tables.expressions.types import named_apart
 from hush.tables.groups import votes
 from hush.tables.groups.groups import Groups
-from hush.tracebacks import brief
 from hush.units import Neighbors
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush import checks
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument, Unsupported, brief
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantiles.grouped_top_k import CellTop
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
@@ -31,7 +31,6 @@ from hush.tables.engines.columns import Columns
 from hush.tables.expressions import expression
 from hush.tables.expressions.expression import Kind
 from hush.tables.groups.public_keys import single_precision
-from hush.tracebacks import brief
 
 _MOST_BINS = 1 << 16
 _MOST_EDGES = 200  # unequal edges are compared one by one

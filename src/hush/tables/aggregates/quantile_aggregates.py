@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, brief
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantiles.grouped_histograms import Cells
 from hush.mechanisms.quantiles.grouped_interval import Between, CellInterval
@@ -36,7 +36,6 @@ from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
 from hush.tables.bounding.sensitivity import Amount, Key, Limit, Needs, Part, epsilon_of
 from hush.tables.engines.columns import Columns
 from hush.tables.expressions import expression
-from hush.tracebacks import brief
 
 __all__ = ["Quantile", "Quantiles", "max", "median", "min", "quantile", "quantiles"]
 

@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hush.errors import brief
 from hush.tables.aggregates.aggregate import (
     Aggregate,
     Estimate,
@@ -20,7 +21,6 @@ from hush.tables.aggregates.aggregate import (
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.bounding.relations import Term
 from hush.tables.bounding.sensitivity import Floats, Form, Limit, Needs, Statistic
-from hush.tracebacks import brief
 
 Three = tuple[Floats, Floats, Floats]  # value, low, high
 

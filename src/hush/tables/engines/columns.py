@@ -5,13 +5,14 @@ Python objects, with None for NULL, everywhere else. So integers stay integers, 
 frame would turn into doubles beside a NULL.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import InvalidArgument
 from hush.tables.engines.extras import package
 
 
@@ -90,3 +91,42 @@ def _of_arrow(column: Any) -> NDArray[Any]:
         found: NDArray[Any] = np.asarray(column.to_numpy())
         return found
     return objects(column.to_pylist())
+
+
+# -- Names of columns: those that start with an underscore are ours, the rest differ.
+
+
+def check_column_names(columns: Iterable[str]) -> None:
+    """Refuse names of ours, and two names that differ by nothing but case."""
+    seen: dict[str, str] = {}
+    for name in columns:
+        if name.startswith("_"):
+            raise InvalidArgument(
+                f"{name!r} cannot name a column: names that start with an underscore "
+                "are hush's own."
+            )
+        folded = name.casefold()
+        if folded in seen:
+            raise InvalidArgument(
+                f"columns {seen[folded]!r} and {name!r} have the same name, because "
+                "engines compare names without case. Rename one of them."
+            )
+        seen[folded] = name
+
+
+def check_output_names(groups: tuple[str, ...], aggregates: Iterable[str]) -> None:
+    """Refuse two columns of one name in an answer, the ends of intervals included."""
+    taken = dict.fromkeys(groups, "a grouping column")
+    named = list(aggregates)
+    for name in named:
+        for made, what in (
+            (name, "an aggregate"),
+            (f"{name}_low", f"the interval of {name!r}"),
+            (f"{name}_high", f"the interval of {name!r}"),
+        ):
+            if made in taken:
+                raise InvalidArgument(
+                    f"two columns of the answer would be called {made!r}: "
+                    f"{taken[made]} and {what}. Choose another name."
+                )
+            taken[made] = what

@@ -13,11 +13,16 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
+from ibis.common.bases import Comparable
 
-from hush.errors import DrawFailed, DrawInterrupted, HushError
+from hush.errors import DrawFailed, DrawInterrupted, HushError, InvalidArgument
 from hush.tables.engines import duckdb
 from hush.tables.engines.columns import Columns
 
@@ -242,3 +247,267 @@ def _in_spark(problem: BaseException, kinds: set[str]) -> bool:
         if kind in _SPARK or _LIMIT.match(text):
             return True
     return False
+
+
+# -- Equality of Ibis expressions, for threads that share them.
+
+
+def _forget(self: Any) -> None:
+    """Take every pair of a dying expression out of the memory.
+
+    Nobody compares what is dying. So its row no longer grows, and no row of another
+    gets a pair with it.
+    """
+    known: dict[int, dict[int, bool]] = self.__cache__  # there at the very end, too
+    mine = id(self)
+    for other in tuple(known.pop(mine, ())):
+        row = known.get(other)
+        if row is not None:
+            row.pop(mine, None)
+
+
+def keep_apart() -> None:
+    """Let Ibis forget equalities so that threads do not meet each other's."""
+    Comparable.__del__ = _forget
+
+
+# -- Types as the database itself has them: those that are not on a list are refused.
+
+# Numbers of types in pg_type, which never change, by the kind that Ibis sees in them.
+_FILLED = 1042  # char(n): texts that are filled up with blanks
+_TYPE_NUMBERS: dict[str, tuple[int, ...]] = {
+    "boolean": (16,),
+    "integer": (20, 21, 23),
+    "floating": (700, 701),
+    "decimal": (1700,),
+    "string": (25, 1043, _FILLED, 19),
+    "date": (1082,),
+    "timestamp": (1114, 1184),
+}
+
+
+def with_known_types(table: ir.Table) -> ir.Table:
+    """Return a table whose columns are what their types say, or cannot be used.
+
+    A column of char(n) becomes a text without the blanks that fill it up: PostgreSQL
+    compares it without them, and shows it with them.
+    """
+    if table.get_backend().name == "polars":
+        _no_categories(table)
+    if table.get_backend().name != "postgres":
+        return table
+    numbers = without_engine_text(lambda: _numbers(table), _unread)
+    schema = table.schema()
+    strange = [n for n, kind in schema.items() if not _listed(kind, numbers[n])]
+    if strange and not isinstance(table.op(), ops.DatabaseTable):
+        raise _strange(strange[0])
+    if strange:
+        table = _without(table, strange)
+    # One without a declared length, as a CASE in a view has, is unknown to Ibis.
+    kinds = table.schema()
+    filled = [n for n, k in kinds.items() if k.is_string() and numbers[n] == _FILLED]
+    plain = {name: table[name] + ibis.literal("") for name in filled}
+    return table.mutate(**plain) if plain else table
+
+
+def is_filled(column: Any) -> bool:
+    """Whether a column is a char(n), wherever `known` has put it since.
+
+    Blanks at the end of its values mean nothing, nor do those of a key.
+    """
+    found = column.op()
+    while isinstance(found, ops.Field):
+        inner = found.rel.values.get(found.name)
+        if inner is None:
+            return False
+        found = inner
+    if not isinstance(found, ops.StringConcat):
+        return False
+    last = found.arg[-1]
+    return isinstance(last, ops.Literal) and last.value == ""
+
+
+def plain_frame(frame: Any) -> Any:
+    """Return a lazy frame of Polars whose columns all functions know, or refuse it.
+
+    Categories and enumerations look like texts to Ibis, and fail on the first function
+    of texts: they are cast.
+    """
+    import polars
+    from ibis.formats.polars import PolarsType  # only where Polars is installed
+
+    named = frame.collect_schema()
+    for name, kind in named.items():
+        without_engine_text(partial(PolarsType.to_ibis, kind), partial(_strange, name))
+    texts = [n for n, k in named.items() if k in (polars.Categorical, polars.Enum)]
+    return frame.cast(dict.fromkeys(texts, polars.String)) if texts else frame
+
+
+def _unread() -> InvalidArgument:
+    return InvalidArgument("the types of the table's columns cannot be read.")
+
+
+def _strange(name: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"column {name!r} has a type that hush does not know. Cast it to a number, a "
+        "text, a date or a timestamp, or drop it."
+    )
+
+
+def _numbers(table: ir.Table) -> dict[str, int]:
+    """Return the number of each column's type; of a domain, that of its base."""
+    connection = table.get_backend().con
+    text = ibis.to_sql(table.limit(0), dialect="postgres")
+    with connection.transaction(), connection.cursor() as cursor:
+        described = cursor.execute(str(text)).description
+        return {each.name: each.type_code for each in described}
+
+
+def _no_categories(table: ir.Table) -> None:
+    """Refuse frames in a Polars connection of somebody else's, which are not cast."""
+    import polars
+
+    for each in table.op().find(ops.DatabaseTable):
+        held = each.source._tables.get(each.name)
+        named = {} if held is None else held.lazy().collect_schema()
+        for name, kind in named.items():
+            if kind in (polars.Categorical, polars.Enum):
+                raise _strange(name)
+
+
+def _listed(kind: Any, number: int) -> bool:
+    """Whether a type is what Ibis takes it for; others are refused by their use."""
+    for name, numbers in _TYPE_NUMBERS.items():
+        if getattr(kind, f"is_{name}")():
+            return number in numbers
+    return True
+
+
+def _without(table: ir.Table, strange: list[str]) -> ir.Table:
+    """Return the table with columns of unknown type, which no expression may use."""
+    held = table.op()
+    schema = {n: dt.unknown if n in strange else k for n, k in held.schema.items()}
+    return ops.DatabaseTable(
+        held.name,
+        schema=ibis.schema(schema),
+        source=held.source,
+        namespace=held.namespace,
+    ).to_expr()
+
+
+# -- Texts are equal byte by byte, or the table is refused.
+
+_TEMPORARY = "hush_collation"  # a table without rows, there for two statements
+_DUCKDB_COLLATED = """
+SELECT current_setting('default_collation') <> '' OR sql LIKE '% COLLATE %'
+FROM duckdb_tables() WHERE temporary AND table_name = $1
+"""
+# PostgreSQL's texts may have a collation that is not deterministic, or be of a type
+# with an equality of its own, as citext has. Views have the types of what they read.
+_POSTGRES_COLLATED = """
+SELECT 1 FROM pg_attribute AS a
+JOIN pg_class AS c ON c.oid = a.attrelid
+JOIN pg_type AS t ON t.oid = a.atttypid
+LEFT JOIN pg_type AS b ON b.oid = t.typbasetype
+LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relname = %s
+  AND (NOT coalesce(o.collisdeterministic, true) OR t.typcategory = 'S'
+    AND coalesce(b.typname, t.typname)
+      NOT IN ('text', 'varchar', 'bpchar', 'name', 'char'))
+LIMIT 1
+"""
+# Of a statement, which has no columns in the catalog: types by their numbers (base
+# types of domains), collations by their names, which `pg_collation_for` quotes.
+_TYPES = """
+SELECT 1 FROM pg_type WHERE oid = ANY(%s) AND typcategory = 'S'
+  AND typname NOT IN ('text', 'varchar', 'bpchar', 'name', 'char')
+LIMIT 1
+"""
+_NAMES = """
+SELECT 1 FROM pg_collation AS o JOIN pg_namespace AS n ON n.oid = o.collnamespace
+WHERE NOT o.collisdeterministic AND (quote_ident(o.collname) = ANY(%s)
+  OR quote_ident(n.nspname) || '.' || quote_ident(o.collname) = ANY(%s))
+LIMIT 1
+"""
+
+
+def _duckdb_collated(backend: Any, table: ir.Table) -> bool:
+    """Return whether a table made of this one, without its rows, has a collation."""
+    names = [duckdb.identifier(each) for each in table.columns]
+    # Names of ours: one of the user's could read like a collation.
+    columns = ", ".join(f"{name} AS c{i}" for i, name in enumerate(names))
+    text, run = duckdb.prepared_sql(backend, table), backend.con.execute
+    run(
+        f"CREATE OR REPLACE TEMPORARY TABLE {_TEMPORARY} AS SELECT {columns} "
+        f"FROM ({text}) AS r LIMIT 0"
+    )
+    try:
+        return bool(run(_DUCKDB_COLLATED, [_TEMPORARY]).fetchall()[0][0])
+    finally:
+        run(f"DROP TABLE temp.{_TEMPORARY}")
+
+
+def _postgres_collated(backend: Any, table: ir.Table) -> bool:
+    connection = backend.con
+    with connection.transaction(), connection.cursor() as cursor:
+        for each in table.op().find(ops.DatabaseTable):
+            if cursor.execute(_POSTGRES_COLLATED, (each.name,)).fetchone() is not None:
+                return True
+        if not table.op().find((ops.SQLQueryResult, ops.SQLStringView)):
+            return False
+        text = backend.compile(table)
+        kinds = cursor.execute(f"SELECT * FROM ({text}) AS r LIMIT 0").description
+        if cursor.execute(_TYPES, ([each.type_code for each in kinds],)).fetchone():
+            return True
+        texts = [name for name, kind in table.schema().items() if kind.is_string()]
+        asked = ", ".join(
+            f"pg_collation_for((SELECT {duckdb.identifier(each)} "
+            f"FROM ({text}) AS r LIMIT 0))"
+            for each in texts
+        )
+        found = list(cursor.execute(f"SELECT {asked}").fetchone()) if texts else []
+        return cursor.execute(_NAMES, (found, found)).fetchone() is not None
+
+
+def _spark_collated(backend: Any, table: ir.Table) -> bool:
+    backend._run_pre_execute_hooks(table)  # shows Spark the public tables in memory
+    known = backend._session.sql(backend.compile(table)).schema  # analysed, not run
+    return " collate " in known.simpleString()
+
+
+_COLLATED: dict[str, Callable[[Any, ir.Table], bool]] = {
+    "duckdb": _duckdb_collated,
+    "postgres": _postgres_collated,
+    "pyspark": _spark_collated,
+}  # Polars has none
+
+
+def byte_by_byte(table: ir.Table) -> None:
+    """Refuse tables in which different texts may be equal; reads no row.
+
+    Tables of one name in several PostgreSQL schemas stand or fall together.
+    """
+    backends, _ = table._find_backends()
+    for backend in backends:
+        collated = _COLLATED.get(backend.name)
+        if collated is None:
+            continue
+
+        def asked(backend: Any = backend, collated: Any = collated) -> bool:
+            with exclusive(backend):
+                return bool(collated(backend, table))
+
+        unknown = InvalidArgument(
+            "the engine does not say how texts of the table are compared. Ask for its "
+            "columns with the same connection, and open the data again."
+        )
+        if without_engine_text(asked, lambda unknown=unknown: unknown):  # type: ignore[misc]
+            raise InvalidArgument(
+                f"{_called(table)} has columns with a collation, so that different "
+                "texts can be equal. Declare them without, or as upper(x) in a copy."
+            )
+
+
+def _called(table: ir.Table) -> str:
+    names = [each.name for each in table.op().find(ops.DatabaseTable)]
+    return f"table {names[0]!r}" if len(names) == 1 else "the table"

@@ -5,12 +5,14 @@ DuckDB whose connection is shut off from the outside; lazy Polars frames, databa
 Spark tables stay where they are.
 """
 
+import datetime
 import itertools
 import os
 import re
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import urlsplit, urlunsplit
@@ -18,24 +20,17 @@ from urllib.parse import urlsplit, urlunsplit
 import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+import numpy as np
 
 from hush.errors import InvalidArgument
-from hush.tables.engines import (
-    collation,
-    column_names,
-    database_types,
-    duckdb,
-    files,
-    ibis_equality,
-    memory,
-    private_tables,
-)
+from hush.tables.engines import duckdb, engine, files, provenance
+from hush.tables.engines.columns import check_column_names
 from hush.tables.engines.engine import exclusive, without_engine_text
 from hush.tables.engines.extras import package
 from hush.tables.engines.provenance import Origin
 from hush.tables.expressions.types import list_name
 
-ibis_equality.keep_apart()  # before the first expression of a data set
+engine.keep_apart()  # before the first expression of a data set
 
 _VIEWS = itertools.count()
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
@@ -72,8 +67,8 @@ def source(
         )
     found = _source_of(given, name, types)
     _no_shadow(found.table)
-    collation.byte_by_byte(found.table)
-    found = replace(found, table=database_types.with_known_types(found.table))
+    engine.byte_by_byte(found.table)
+    found = replace(found, table=engine.with_known_types(found.table))
     ours = [each for each in found.table.columns if each.startswith("_")]
     if not ours:
         return found
@@ -103,7 +98,7 @@ def _source_of(given: Any, name: str | None, types: Mapping[str, str] | None) ->
         raise InvalidArgument("types= is for CSV and JSON files; this has its own.")
     if isinstance(given, ir.Table):
         _fetchable(given.get_backend().name)
-        private_tables.refuse_inside(given)
+        provenance.refuse_inside(given)
         return Source(given, name or _named(given), Origin("ibis"))
     called = name or "data"
     if isinstance(given, Mapping):
@@ -120,7 +115,7 @@ def _source_of(given: Any, name: str | None, types: Mapping[str, str] | None) ->
     if made_by == "polars" and hasattr(given, "collect"):
         _fetchable("polars")
         connection = ibis.polars.connect()
-        table = connection.create_table(called, database_types.plain_frame(given))
+        table = connection.create_table(called, engine.plain_frame(given))
         return Source(
             table, called, Origin.beside("memory", _scanned(given), shut=True)
         )
@@ -180,7 +175,7 @@ def _stem(path: str) -> str:
 def _columns(given: Mapping[Any, Any], name: str) -> Source:
     """Copy plain columns into an embedded DuckDB."""
     failed = InvalidArgument("the columns hold values that no engine has.")
-    made = without_engine_text(lambda: memory.table(given, name), lambda: failed)
+    made = without_engine_text(lambda: plain_table(given, name), lambda: failed)
     return Source(made, name, Origin("memory", own=True, shut=True))
 
 
@@ -197,7 +192,7 @@ def _memory(frame: Any, name: str) -> Source:
         elif type(frame).__module__.startswith("polars"):
             table = frame.to_arrow()
         # DuckDB would give the second of two equal names another one.
-        column_names.check(n for n in table.schema.names if not n.startswith("_"))
+        check_column_names(n for n in table.schema.names if not n.startswith("_"))
         for field in table.schema:
             _readable(field.name, str(field.type))
         connection.con.register(name, table)
@@ -331,3 +326,79 @@ def _only_read(connection: Any) -> None:
     with exclusive(connection):
         connection.raw_sql(_READ_ONLY).close()
         connection.con.commit()
+
+
+# -- Plain columns in memory: a mapping of names to lists or NumPy arrays, as a table.
+
+_BY_DTYPE = {"b": "boolean", "i": "int64", "u": "uint64", "f": "float64", "U": "string"}
+_KINDS: tuple[tuple[str, Any], ...] = (  # the first that fits all values
+    ("boolean", (bool, np.bool_)),
+    ("int64", Integral),
+    ("float64", Real),
+    ("string", str),
+    ("timestamp", datetime.datetime),
+    ("date", datetime.date),
+)
+
+
+def plain_table(
+    columns: Mapping[str, Any], name: str, types: Mapping[str, str] | None = None
+) -> ir.Table:
+    """Return columns as a table of an embedded DuckDB that can read nothing else.
+
+    `types` are Ibis types; without them the values tell.
+
+    Example:
+        >>> made = plain_table({"id": range(3), "age": [31, None, 64]}, "people")
+        >>> {name: str(kind) for name, kind in made.schema().items()}
+        {'id': 'int64', 'age': 'int64'}
+    """
+    lists = {str(each): _listed(str(each), given) for each, given in columns.items()}
+    if not lists or len({len(values) for values, _ in lists.values()}) > 1:
+        raise InvalidArgument("the columns of a table must have one length.")
+    check_column_names(each for each in lists if not each.startswith("_"))
+    if types is None:
+        types = {each: kind or _kind(each, v) for each, (v, kind) in lists.items()}
+    connection = duckdb.connect()
+    files.lock(connection)
+    values = {each: listed for each, (listed, _) in lists.items()}
+    return duckdb.copy_columns(connection, name, values, types)
+
+
+def _listed(name: str, given: Any) -> tuple[list[Any], str | None]:
+    """Return a column's values as Python's own, and its type where it has one."""
+    if isinstance(given, np.ndarray) and given.dtype.kind == "M":
+        day = given.dtype == np.dtype("datetime64[D]")
+        exact = given if day else given.astype("datetime64[us]")
+        return exact.tolist(), "date" if day else "timestamp"
+    if isinstance(given, np.ndarray):
+        return given.tolist(), _BY_DTYPE.get(given.dtype.kind)
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise InvalidArgument(
+            f"column {name!r} must be a list or an array; got a {type(given).__name__}."
+        )
+    return [
+        each.item() if isinstance(each, np.generic) else each for each in given
+    ], None
+
+
+def _kind(name: str, values: list[Any]) -> str:
+    known = {type(each) for each in values if each is not None}
+    if not known:
+        raise InvalidArgument(
+            f"column {name!r} has no values that tell its type: give a NumPy array."
+        )
+    for kind, fits in _KINDS:
+        if all(issubclass(each, fits) for each in known) and _alike(kind, known):
+            return kind
+    raise InvalidArgument(
+        f"column {name!r} must hold values of one type: truth values, numbers, texts, "
+        "dates or timestamps."
+    )
+
+
+def _alike(kind: str, known: set[type]) -> bool:
+    """Whether subclasses do not hide another kind: a truth value is no number."""
+    if kind in ("int64", "float64"):
+        return bool not in known
+    return kind != "date" or datetime.datetime not in known

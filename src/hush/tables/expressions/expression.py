@@ -15,9 +15,14 @@ from sqlglot import expressions as sql
 
 from hush.errors import InvalidArgument, Unsupported
 from hush.tables.expressions import functions, numbers, operators
-from hush.tables.expressions.node import compile_node, expect
-from hush.tables.expressions.parse import DROPPED, missing_quotes
-from hush.tables.expressions.parse_coverage import kept_whole, refuse_mixed
+from hush.tables.expressions.parse import (
+    DROPPED,
+    compile_node,
+    expect,
+    kept_whole,
+    missing_quotes,
+    refuse_mixed,
+)
 from hush.tables.expressions.types import Kind, Typed, column, node_count
 
 __all__ = [

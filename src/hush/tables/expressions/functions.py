@@ -8,7 +8,7 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.expressions import dates, numbers, texts
-from hush.tables.expressions.node import (
+from hush.tables.expressions.parse import (
     Rule,
     compile_node,
     constant,

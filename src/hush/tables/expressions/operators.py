@@ -9,7 +9,7 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.expressions import numbers, texts
-from hush.tables.expressions.node import Rule, compile_node, date, learn, number, value
+from hush.tables.expressions.parse import Rule, compile_node, date, learn, number, value
 from hush.tables.expressions.types import (
     LARGE,
     SMALL,

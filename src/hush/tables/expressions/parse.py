@@ -1,22 +1,21 @@
 """Relation SQL: parse, say where, and refuse what no rule has looked at."""
 
 import difflib
+import itertools
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar, final
 
+import ibis.expr.types as ir
 import sqlglot
 from sqlglot import expressions as sql
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from hush.errors import Unsupported
-from hush.tables.expressions.parse_coverage import (
-    kept_whole,
-    mark_read,
-    nested_test,
-    read_whole,
-    refuse_mixed,
-    track,
-)
+from hush.tables.expressions import dates
+from hush.tables.expressions.types import Kind, Typed, closed_truth
 
 _KEYWORDS = {
     *("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "OFFSET"),
@@ -205,3 +204,227 @@ def without_table_names(node: sql.Expression, scope: set[str]) -> sql.Expression
             mark_read(each.args["table"])
             each.set("table", None)
     return found
+
+
+# -- One node of an expression: checked against the list, then built by its rule.
+
+Rule = Callable[[ir.Table, Any], Typed]
+Rules = dict[type[sql.Expression], tuple[Rule, str]]
+
+_RULES: Rules = {}
+_OPERATOR_NAMES = (
+    "columns, literals, arithmetic, comparisons, AND OR NOT IN BETWEEN LIKE IS NULL "
+    "CASE COALESCE NULLIF CAST"
+)
+_FUNCTION_NAMES = (
+    "ABS SIGN FLOOR CEIL ROUND SQRT LN LOG2 LOG10 EXP POWER LEAST GREATEST BIN "
+    "WIDTH_BUCKET LOWER UPPER TRIM LENGTH SUBSTRING LEFT YEAR QUARTER MONTH DAY ISODOW "
+    "EXTRACT DATE_TRUNC DATE_DIFF"
+)
+_ALLOWED = f"{_OPERATOR_NAMES}; and {_FUNCTION_NAMES}"
+
+
+def learn(rules: Rules) -> None:
+    """Add rules: the class of a node, what builds it, and the arguments it may have."""
+    _RULES.update(rules)
+
+
+def expect(found: Typed, kind: Kind, text: str) -> Any:
+    """Return the value of an expression that must be of a kind."""
+    if found.kind is not kind:
+        hint = ""
+        if found.kind is Kind.TEXT and kind in (Kind.NUMBER, Kind.DATE):
+            name = {Kind.NUMBER: "DOUBLE", Kind.DATE: "DATE"}[kind]
+            hint = (
+                f" Write CAST({text} AS {name}), or open the file with types=, as in "
+                f"types={{{text.strip(chr(34))!r}: {kind.value!r}}}."
+            )
+        if found.kind is Kind.DATE and kind is Kind.NUMBER:
+            hint = (
+                " Count days from a public one: DATE_DIFF('day', DATE '2020-01-01', "
+                f"{text})."
+            )
+        raise Unsupported(f"{text!r} is a {found.kind}; a {kind} is needed here.{hint}")
+    return found.value
+
+
+def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
+    """Return the Ibis form of one allowed node."""
+    known = _RULES.get(type(node))
+    if known is None:
+        from hush.tables.expressions import sql_suggestions
+
+        advice = sql_suggestions.advice_for_node(node, _FUNCTION_NAMES)
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r} is not allowed in an expression."
+            f"{advice or f' Allowed are {_ALLOWED}.'}"
+        )
+    rule, allowed = known
+    # An argument that a rule does not look at would change the meaning unseen.
+    extra = {name for name, given in node.args.items() if given} - set(allowed.split())
+    if extra:
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r} uses {', '.join(sorted(extra))}, which is "
+            "not supported."
+        )
+    found = rule(table, node)
+    if found.kind is not Kind.TRUTH or isinstance(node, sql.Column):
+        return found
+    return replace(found, value=closed_truth(found.value))
+
+
+def value(table: ir.Table, node: sql.Expression, kind: Kind) -> Any:
+    """Return the value of a node that must be of a kind."""
+    return expect(compile_node(table, node), kind, node.sql(dialect="duckdb"))
+
+
+def number(table: ir.Table, node: sql.Expression) -> Typed:
+    """Return a node that must be a number."""
+    found = compile_node(table, node)
+    expect(found, Kind.NUMBER, node.sql(dialect="duckdb"))
+    return found
+
+
+def date(table: ir.Table, node: sql.Expression) -> Typed:
+    """Return a node that must be a date; a text literal is read as one."""
+    if isinstance(node, sql.Literal) and node.is_string:
+        return dates.literal(node.this)
+    found = compile_node(table, node)
+    expect(found, Kind.DATE, node.sql(dialect="duckdb"))
+    return found
+
+
+def constant(node: sql.Expression | None, what: str) -> float:
+    """Return the number that a literal stands for, or say what should have been one."""
+    sign = 1.0
+    mark_read(node)
+    if isinstance(node, sql.Neg):
+        node, sign = node.this, -1.0
+    if not isinstance(node, sql.Literal) or node.is_string:
+        raise Unsupported(f"{what} must be a literal number.")
+    mark_read(node)
+    return sign * float(node.this)
+
+
+def whole_constant(node: sql.Expression | None, what: str) -> int:
+    """Return the whole number that a literal stands for."""
+    found = constant(node, what)
+    if found != int(found):
+        raise Unsupported(f"{what} must be a whole number; got {found!r}.")
+    return int(found)
+
+
+# -- Which nodes of a parse tree somebody has read: what nobody read is refused.
+
+_MARK = "hush_mark"
+_LITERALS = (TokenType.STRING, TokenType.NUMBER)
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_TESTS = (
+    *(sql.EQ, sql.NEQ, sql.GT, sql.GTE, sql.LT, sql.LTE, sql.Is, sql.In, sql.Between),
+    *(sql.Like, sql.ILike, sql.NullSafeEQ, sql.NullSafeNEQ),
+)
+_OPERANDS = ("this", "expression", "low", "high")
+Node = TypeVar("Node", bound=sql.Expression)
+
+
+@final
+class _Mark:
+    """Whether a node has been read; one for a node and all copies of it."""
+
+    def __init__(self) -> None:
+        self.read = False
+
+    def __deepcopy__(self, memo: Any) -> "_Mark":
+        return self
+
+
+def kept_whole(text: str, trees: Iterable[Any], columns: Iterable[str] = ()) -> bool:
+    """Whether all literals of a text, and names of columns, are in what was read of it.
+
+    The parser drops arguments that a function has too many of.
+    """
+    held: Counter[str] = Counter()
+    for tree in trees:
+        for node in tree.walk():
+            given = (each for each in node.args.values() if isinstance(each, str))
+            held.update(each.casefold() for each in given)
+    known, wanted = set(columns), Counter[str]()
+    tokens = sqlglot.tokenize(text, dialect="duckdb")
+    for token, after in itertools.zip_longest(tokens, tokens[1:]):
+        named = token.token_type in _NAMES and token.text in known
+        function = after is not None and after.token_type is TokenType.L_PAREN
+        if token.token_type in _LITERALS or (named and not function):
+            wanted[token.text.casefold()] += 1
+    return wanted <= held
+
+
+def refuse_mixed(root: sql.Expression) -> None:
+    """Refuse a test of a test without parentheses, as b = c IS NULL.
+
+    Databases read it as (b = c) IS NULL, and this parser as b = (c IS NULL).
+    """
+    node = nested_test(root)
+    if node is not None:
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r} has two tests side by side, which "
+            "databases read in different orders. Put one of them in parentheses, as in "
+            "(a = b) IS NULL."
+        )
+
+
+def nested_test(root: Any) -> Any:
+    """Return the first test with a test as an operand, None where there is none."""
+    for node in root.find_all(*_TESTS):
+        operands = [node.args.get(name) for name in _OPERANDS]
+        if any(isinstance(each, (*_TESTS, sql.Not)) for each in operands):
+            return node
+    return None
+
+
+def track(root: Node) -> Node:
+    """Return a tree in which every node is marked as not read yet."""
+    for node in root.walk():
+        node.meta[_MARK] = _Mark()
+    return root
+
+
+def mark_read(*nodes: Any) -> None:
+    """Mark nodes as read, and nothing below them but the names they have."""
+    for node in nodes:
+        _mark(node)
+        for value in node.args.values() if isinstance(node, sql.Expression) else ():
+            if isinstance(value, sql.Identifier):
+                _mark(value)
+
+
+def read_whole(*nodes: Any) -> None:
+    """Mark nodes, and all that is below them, as read."""
+    for node in nodes:
+        for each in node.walk() if isinstance(node, sql.Expression) else ():
+            _mark(each)
+
+
+def first_unread(root: sql.Expression) -> Any:
+    """Return the first node that nobody has read, None where all have been."""
+    for node in root.walk():
+        mark = node.meta.get(_MARK)
+        if mark is not None and not mark.read:
+            return node
+    return None
+
+
+def refuse_unread(root: sql.Expression, place: Any) -> None:
+    """Refuse a statement of which a part would be dropped; `place` says where."""
+    left = first_unread(root)
+    if left is not None:
+        raise Unsupported(
+            f"{left.sql(dialect='duckdb')!r} has no meaning here{place(left)}, and "
+            "nothing is dropped in silence: leave it out."
+        )
+
+
+def _mark(node: Any) -> None:
+    if isinstance(node, sql.Expression):
+        mark = node.meta.get(_MARK)
+        if mark is not None:
+            mark.read = True

@@ -6,7 +6,7 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.expressions import expression
-from hush.tables.expressions.node import constant
+from hush.tables.expressions.parse import constant
 
 TRUTH = (0.0, 1.0)  # a truth value as a number
 

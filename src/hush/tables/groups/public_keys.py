@@ -31,7 +31,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.bounding.relations import PLACE, Key, Relation, Sums
 from hush.tables.bounding.sensitivity import Limit, Part
-from hush.tables.engines.database_types import is_filled
+from hush.tables.engines.engine import is_filled
 from hush.tables.expressions.types import LARGE, SMALL, Kind, column
 from hush.tables.groups.groups import Groups
 

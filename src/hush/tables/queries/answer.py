@@ -16,7 +16,7 @@ from hush.tables.aggregates.aggregate import Aggregate, Count, Estimate, Mean, R
 from hush.tables.aggregates.histogram_aggregates import Histogram
 from hush.tables.aggregates.quantile_aggregates import Quantiles
 from hush.tables.bounding.sensitivity import Key, Part
-from hush.tables.engines import memory
+from hush.tables.engines import sources
 from hush.tables.engines.engine import fetch
 from hush.tables.engines.extras import package
 from hush.tables.expressions import expression
@@ -276,7 +276,9 @@ class View:
         """Return the numbers of the rows to show, in their order."""
         types = {"_row": "int64", **dict(self.types)}
         columns = {"_row": range(count), **released}
-        table = memory.table({name: columns[name] for name in types}, "released", types)
+        table = sources.plain_table(
+            {name: columns[name] for name in types}, "released", types
+        )
         wanted = self._values(table)
         found = fetch(table.select("_row", **wanted)).to_pylist()
         found.sort(key=lambda row: row["_row"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import ibis.expr.types as ir
 
 from hush import checks, suggestions
-from hush.errors import InvalidArgument
+from hush.errors import InvalidArgument, methods
 from hush.ledger import Release
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
@@ -35,7 +35,6 @@ from hush.tables.groups.groups import Groups
 from hush.tables.queries.answer import Answer
 from hush.tables.queries.budget_split import Demand, split_budget
 from hush.tables.queries.query_plan import Planned, least_epsilon
-from hush.tracebacks import methods
 from hush.units import Unit
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.expressions import value_range
-from hush.tables.expressions.node import constant
 from hush.tables.expressions.parse import (
+    constant,
     node_text,
     place_of,
     refuse_other_parts,

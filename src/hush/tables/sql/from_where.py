@@ -12,13 +12,14 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.expressions.parse import (
+    mark_read,
     place_of,
+    read_whole,
     refuse_other_parts,
     sql_text,
     with_columns_apart,
     without_table_names,
 )
-from hush.tables.expressions.parse_coverage import mark_read, read_whole
 from hush.tables.expressions.types import unknown_column
 
 if TYPE_CHECKING:

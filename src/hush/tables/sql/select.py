@@ -15,25 +15,26 @@ from typing import TYPE_CHECKING, Any, final
 
 from sqlglot import expressions as sql
 
-from hush.errors import InvalidArgument, Unsupported
+from hush.errors import InvalidArgument, Unsupported, methods
 from hush.tables.expressions import expression, value_range
-from hush.tables.expressions.node import constant, whole_constant
 from hush.tables.expressions.numbers import bins
 from hush.tables.expressions.parse import (
+    constant,
     node_text,
     parse_select,
     place_of,
+    read_whole,
     refuse_other_parts,
+    refuse_unread,
     sql_text,
+    whole_constant,
     with_columns_apart,
     without_table_names,
 )
-from hush.tables.expressions.parse_coverage import read_whole, refuse_unread
 from hush.tables.expressions.types import column
 from hush.tables.queries.answer import Answer, Presented, View
 from hush.tables.queries.table_query import Query
 from hush.tables.sql import aggregates, from_where
-from hush.tracebacks import methods
 
 if TYPE_CHECKING:
     from hush.tables.dataset import Dataset

@@ -1,9 +1,11 @@
 """Argument checks: each returns the clean value or names what is wrong with it."""
 
+import inspect
 import math
 import numbers
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -309,3 +311,43 @@ def finite(array: NDArray[Any]) -> bool:
 def fraction(number: Any) -> Fraction:
     """Return one finite number of `given` as the fraction it is."""
     return Fraction(_exact(number))
+
+
+def distance(sensitivity: Any) -> Fraction:
+    """Return a sensitivity as the exact fraction it is; zero is allowed."""
+    real("sensitivity", sensitivity, at_least=0)
+    return rational("sensitivity", sensitivity, above=None)
+
+
+class Spelled:
+    """A public value whose arguments, misspelled, say how they are spelled here.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Noise(Spelled):
+        ...     std: float
+        ...
+        >>> Noise(sigma=1)
+        Traceback (most recent call last):
+        ...
+        TypeError: Noise has no argument 'sigma'. Write std.
+    """
+
+    _near_arguments: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # a type checker shall go on to see the fields
+
+        def __new__(cls, *_: Any, **options: Any) -> Self:
+            """Answer names of other libraries with those of ours."""
+            fields = getattr(cls, "__dataclass_fields__", {})
+            if not fields.keys() >= options.keys():
+                known = inspect.signature(cls.__init__).parameters
+                open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
+                for name in options:
+                    if name not in known and not open_ended:
+                        from hush.suggestions import unknown
+
+                        near = cls._near_arguments
+                        raise unknown(cls.__name__, name, known, near)
+            return super().__new__(cls)

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, final
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -256,35 +256,3 @@ class Helpful:
             # Python asks for names with an underscore before an object is whole.
             near = {} if name.startswith("_") else self._near
             raise missing(f"{type(self).__name__!r} object", name, near)
-
-
-class Spelled:
-    """A public value whose arguments, misspelled, say how they are spelled here.
-
-    Example:
-        >>> from dataclasses import dataclass
-        >>> @dataclass(frozen=True)
-        ... class Noise(Spelled):
-        ...     std: float
-        ...
-        >>> Noise(sigma=1)
-        Traceback (most recent call last):
-        ...
-        TypeError: Noise has no argument 'sigma'. Write std.
-    """
-
-    _near_arguments: ClassVar[Mapping[str, str]] = {}
-
-    if not TYPE_CHECKING:  # a type checker shall go on to see the fields
-
-        def __new__(cls, *_: Any, **options: Any) -> Self:
-            """Answer names of other libraries with those of ours."""
-            fields = getattr(cls, "__dataclass_fields__", {})
-            if not fields.keys() >= options.keys():
-                known = inspect.signature(cls.__init__).parameters
-                open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
-                for name in options:
-                    if name not in known and not open_ended:
-                        near = cls._near_arguments
-                        raise unknown(cls.__name__, name, known, near)
-            return super().__new__(cls)

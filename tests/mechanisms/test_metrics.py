@@ -10,7 +10,8 @@ import pytest
 from hush import mechanisms as m
 from hush.audit.metric import distance
 from hush.errors import InvalidArgument
-from hush.mechanisms.metrics import Stated, metric_of
+from hush.mechanisms.mechanism import metric_of
+from hush.mechanisms.metrics import Stated
 from hush.privacy import Pure
 
 NORMS = {

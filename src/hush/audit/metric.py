@@ -7,7 +7,8 @@ says its own by an attribute `metric`, or joins by `distance.register`.
 from functools import singledispatch
 from typing import Any
 
-from hush.mechanisms.metrics import NONE, Distance, lp, metric_of, moves, records
+from hush.mechanisms.mechanism import metric_of
+from hush.mechanisms.metrics import NONE, Distance, lp, moves, records
 
 __all__ = ["NONE", "Distance", "distance", "lp", "moves", "records"]
 

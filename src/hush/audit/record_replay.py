@@ -26,8 +26,14 @@ import numpy as np
 
 from hush.audit.metric import Distance, distance
 from hush.errors import Stopped
-from hush.mechanisms.mechanism import declared, declaring, listening, overheard
-from hush.mechanisms.metrics import Records, metric_of
+from hush.mechanisms.mechanism import (
+    declared,
+    declaring,
+    listening,
+    metric_of,
+    overheard,
+)
+from hush.mechanisms.metrics import Records
 from hush.mechanisms.selection.exponential import Pieces
 
 # -- Where two results differ: in their form, or only in their values ------------------

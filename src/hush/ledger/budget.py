@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from hush import checks
+from hush.checks import Spelled
 from hush.display import facts
 from hush.errors import InvalidArgument
-from hush.suggestions import Spelled
 
 if TYPE_CHECKING:
     from hush.privacy import Curve

@@ -20,12 +20,6 @@ _CLOSE = 1 + 2.0**-46  # searches stop here; no noise is a power of two this exa
 _LOWEST, _HIGHEST = 2.0**-300, 2.0**300
 
 
-def distance(sensitivity: Any) -> Fraction:
-    """Return a sensitivity as the exact fraction it is; zero is allowed."""
-    checks.real("sensitivity", sensitivity, at_least=0)
-    return checks.rational("sensitivity", sensitivity, above=None)
-
-
 def moved(sensitivity: Any) -> Fraction:
     """Return a sensitivity above zero: what nobody moves needs no noise.
 
@@ -36,7 +30,7 @@ def moved(sensitivity: Any) -> Fraction:
     if callable(sensitivity):
         raise InvalidArgument("sensitivity must be a number: query.sensitivity().")
     checks.real("sensitivity", sensitivity, above=0)
-    return distance(sensitivity)
+    return checks.distance(sensitivity)
 
 
 def named(kind: Any, public: dict[str, Any]) -> None:
@@ -136,18 +130,3 @@ def smallest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
 def largest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
     """Return the mechanism with the most noise for which `good` holds."""
     return _search(make, good, up=False)
-
-
-def at_least(number: Fraction) -> float:
-    """Return the smallest float that is not below `number`."""
-    try:
-        found = float(number)
-    except OverflowError:  # there is none, and what asks for it refuses infinity
-        return math.inf
-    return found if Fraction(found) >= number else math.nextafter(found, math.inf)
-
-
-def at_most(number: Fraction) -> float:
-    """Return the largest float that is not above `number`."""
-    found = float(number)
-    return found if Fraction(found) <= number else math.nextafter(found, -math.inf)

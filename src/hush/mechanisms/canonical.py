@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from hush import checks
+from hush.checks import distance
 from hush.errors import InvalidArgument, NoBound
 from hush.law import Finite
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import distance, largest
+from hush.mechanisms.calibration import largest
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import L1, Metric

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 from hush import checks, law
+from hush.checks import distance
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error, Rounded
 from hush.mechanisms.laplace import whole_only
 from hush.mechanisms.mechanism import Mechanism, heard

@@ -17,8 +17,8 @@ from typing import Any, Final, final
 
 from hush import checks
 from hush.errors import HushError, InvalidArgument
-from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.metrics import Metric, metric_of
+from hush.mechanisms.mechanism import Mechanism, metric_of
+from hush.mechanisms.metrics import Metric
 from hush.noise.source import Source
 from hush.privacy.curve import Curve
 

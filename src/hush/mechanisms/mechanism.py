@@ -21,7 +21,7 @@ from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.pure import Pure
 
 
-class Mechanism(suggestions.Spelled, ABC):
+class Mechanism(checks.Spelled, ABC):
     """How private am I (`curve`), how wrong (`error`), what do I say (`run`).
 
     Every concrete mechanism is a frozen dataclass of public numbers: it holds neither
@@ -161,7 +161,7 @@ class Mechanism(suggestions.Spelled, ABC):
         within = checks.real("within", within, above=0)
         level = checks.real("level", level, above=0, below=1)
         calibration.named(cls, public)
-        calibration.distance(sensitivity)
+        checks.distance(sensitivity)
         return calibration.largest(
             lambda noise: cls(**{cls.noise: noise}, **public),
             lambda found: found.error.chance(within) >= level,
@@ -327,3 +327,12 @@ def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def overheard() -> bool:
     """Return whether somebody listens in this context."""
     return _LISTENER.get() is not None
+
+
+def metric_of(mechanism: Any) -> Metric:
+    """Return the metric of a mechanism, also of one that does not say it."""
+    found = getattr(mechanism, "metric", None)
+    if isinstance(found, Metric):
+        return found
+    neighbors = getattr(mechanism, "neighbors", None)
+    return Stated() if neighbors is None else Records(None, neighbors, listed=False)

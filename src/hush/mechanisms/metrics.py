@@ -192,15 +192,6 @@ class Stated(Metric):
         return None
 
 
-def metric_of(mechanism: Any) -> Metric:
-    """Return the metric of a mechanism, also of one that does not say it."""
-    found = getattr(mechanism, "metric", None)
-    if isinstance(found, Metric):
-        return found
-    neighbors = getattr(mechanism, "neighbors", None)
-    return Stated() if neighbors is None else Records(None, neighbors, listed=False)
-
-
 def moves(first: Any, second: Any) -> list[Fraction] | None:
     """Return the exact differences where they are not zero; None if there is none."""
     a, b = _flat(first), _flat(second)

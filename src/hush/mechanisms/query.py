@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from hush import checks
+from hush.checks import distance
 from hush.errors import InvalidArgument, Unsupported
-from hush.mechanisms.calibration import distance
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve

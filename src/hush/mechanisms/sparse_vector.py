@@ -8,16 +8,17 @@ from functools import cached_property
 from typing import Any, NoReturn, Self, final
 
 from hush import checks, law
+from hush.checks import distance
 from hush.errors import InvalidArgument
 from hush.fork_safety import Owner
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism, heard_turn
 from hush.mechanisms.metrics import LInf, Metric
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
 # -- A conversation with a mechanism: one question at a time, and never copied ---------

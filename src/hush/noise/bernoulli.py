@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,40 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise.inversion import (
-    ERROR,
+    WORD,
     Bracket,
     Floats,
     Uniform,
     Word,
-    Words,
+    below,
     exp_bracket,
 )
 from hush.noise.source import BLOCK, SECURE, Size, Source, shaped, sourced
-
-WORD = Word()
-
-
-def below(
-    words: Words,
-    chance: Floats,
-    exact: Callable[[int, int], Bracket],
-    source: Source,
-    word: Word = WORD,
-) -> NDArray[np.bool_]:
-    """Return whether each uniform number, known by its first word, is below `chance`.
-
-    `chance` is good to `ERROR`; `exact(place, digits)` encloses the true value.
-    """
-    # The uniform number lies in [u, u + 2^-bits); turning the word into a float errs
-    # by 2^-53 at most, which ERROR absorbs.
-    u = words * 2.0**-word.bits
-    result = u <= chance - (ERROR + 2.0**-word.bits)
-    tie = u < chance + ERROR
-    tie &= ~result
-    for place in np.flatnonzero(tie):
-        uniform = Uniform(int(words[place]), word.bits, source)
-        result[place] = uniform.below(partial(exact, int(place)))
-    return result
 
 
 def flips(

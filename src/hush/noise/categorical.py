@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.checks import fraction, given
 from hush.errors import InvalidArgument
-from hush.noise.bernoulli import WORD, flips
-from hush.noise.inversion import Bracket, Floats, Integers, Ladder, Word, exp_bracket
+from hush.noise.bernoulli import flips
+from hush.noise.inversion import (
+    WORD,
+    Bracket,
+    Floats,
+    Integers,
+    Ladder,
+    Word,
+    exp_bracket,
+)
 from hush.noise.laplace import plain
 from hush.noise.source import BLOCK, SECURE, Size, Source, shaped, sourced
 from hush.noise.uniform import integers

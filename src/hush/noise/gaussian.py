@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.noise.bernoulli import WORD, below
-from hush.noise.inversion import Bracket, Floats, Integers, Ladder, Word, exp_bracket
+from hush.noise.inversion import (
+    WORD,
+    Bracket,
+    Floats,
+    Integers,
+    Ladder,
+    Word,
+    below,
+    exp_bracket,
+)
 from hush.noise.laplace import LARGEST, SMALL, unzigzag
 from hush.noise.source import SECURE, Size, Source, shaped, sourced
 

@@ -16,9 +16,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.bernoulli import below
 from hush.noise.gaussian import GaussianSampler
-from hush.noise.inversion import Bracket, Word, exp_bracket
+from hush.noise.inversion import Bracket, Word, below, exp_bracket
 from hush.noise.laplace import unzigzag, zigzag
 from hush.noise.source import SECURE, Source
 

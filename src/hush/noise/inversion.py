@@ -225,3 +225,29 @@ class Ladder:
         more = np.flatnonzero(words > self._high.take(sure))
         sure[more] = self._high.searchsorted(words[more])
         return self._outcome(words, sure, source)
+
+
+WORD = Word()
+
+
+def below(
+    words: Words,
+    chance: Floats,
+    exact: Callable[[int, int], Bracket],
+    source: Source,
+    word: Word = WORD,
+) -> NDArray[np.bool_]:
+    """Return whether each uniform number, known by its first word, is below `chance`.
+
+    `chance` is good to `ERROR`; `exact(place, digits)` encloses the true value.
+    """
+    # The uniform number lies in [u, u + 2^-bits); turning the word into a float errs
+    # by 2^-53 at most, which ERROR absorbs.
+    u = words * 2.0**-word.bits
+    result = u <= chance - (ERROR + 2.0**-word.bits)
+    tie = u < chance + ERROR
+    tie &= ~result
+    for place in np.flatnonzero(tie):
+        uniform = Uniform(int(words[place]), word.bits, source)
+        result[place] = uniform.below(partial(exact, int(place)))
+    return result

@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.noise.bernoulli import WORD, below
-from hush.noise.inversion import Bracket, Floats, Integers, Ladder, Word, exp_bracket
+from hush.noise.inversion import (
+    WORD,
+    Bracket,
+    Floats,
+    Integers,
+    Ladder,
+    Word,
+    below,
+    exp_bracket,
+)
 from hush.noise.source import SECURE, Size, Source, shaped, sourced
 
 LARGEST = 2**50  # noise stays far inside 64 bits, and floats hold the low digits

@@ -46,7 +46,7 @@ _SHOWN_AT = 1e-6
 
 
 @dataclass(frozen=True)
-class Curve(suggestions.Spelled, suggestions.Helpful, ABC):
+class Curve(checks.Spelled, suggestions.Helpful, ABC):
     """A privacy guarantee that answers the question of every notion.
 
     Guarantee: plain names never understate the loss; names ending in `_lower` never

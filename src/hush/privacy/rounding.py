@@ -123,3 +123,18 @@ def falling(
         if abs(value) <= abs(last_y):
             seen = sorted([(value, middle), seen[1]], key=lambda p: -abs(p[0]))
     return low, high
+
+
+def at_least(number: Fraction) -> float:
+    """Return the smallest float that is not below `number`."""
+    try:
+        found = float(number)
+    except OverflowError:  # there is none, and what asks for it refuses infinity
+        return math.inf
+    return found if Fraction(found) >= number else math.nextafter(found, math.inf)
+
+
+def at_most(number: Fraction) -> float:
+    """Return the largest float that is not above `number`."""
+    found = float(number)
+    return found if Fraction(found) <= number else math.nextafter(found, -math.inf)

@@ -12,6 +12,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.error import Error, Rounded
 from hush.mechanisms.laplace import whole_only
+from hush.mechanisms.lattice_rounding import add_noise, finite_numbers, shape_of
 from hush.mechanisms.mechanism import Mechanism, heard
 from hush.mechanisms.metrics import L2, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
@@ -142,10 +143,9 @@ class Gaussian(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate."""
+        exact = finite_numbers(value)
         whole = self.step is not None and self._grid.exponent >= 0
-        return lattice_rounding.release(
-            value, self._grid, self._draw(source), whole=whole
-        )
+        return add_noise(exact, self._grid, self._steps(exact, source), whole=whole)
 
     @heard
     def run_whole(self, value: Any, *, source: Source = SECURE) -> Any:
@@ -153,18 +153,17 @@ class Gaussian(Mechanism):
 
         For values that are declared to be whole; those that are not are rounded before.
         """
-        bits, draw = -self._grid.exponent, self._draw(source)
+        exact, bits = finite_numbers(value), -self._grid.exponent
+        noise = self._steps(exact, source)
         if bits <= 0:
-            return lattice_rounding.release(value, self._grid, draw, whole=True)
+            return add_noise(exact, self._grid, noise, whole=True)
+        rounded = (noise + (1 << bits >> 1)) >> bits
+        return add_noise(exact, Lattice(0), rounded, whole=True)
 
-        def rounded(size: Any) -> Any:
-            return (draw(size) + (1 << bits >> 1)) >> bits
-
-        return lattice_rounding.release(value, Lattice(0), rounded, whole=True)
-
-    def _draw(self, source: Source) -> lattice_rounding.Draw:
+    def _steps(self, exact: Any, source: Source) -> Any:
+        """Return noise for each number, in steps of the lattice."""
         rate = self._exact / self._grid.step
-        return lambda size: discrete_gaussian(rate, size, source=source)
+        return discrete_gaussian(rate, shape_of(exact), source=source)
 
     @classmethod
     def for_epsilon(
@@ -258,9 +257,6 @@ class DiscreteGaussian(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return whole numbers with fresh noise on every coordinate."""
-        return lattice_rounding.release(
-            whole_only(value),
-            Lattice(0),
-            lambda size: discrete_gaussian(self._exact, size, source=source),
-            whole=True,
-        )
+        exact = finite_numbers(whole_only(value))
+        noise = discrete_gaussian(self._exact, shape_of(exact), source=source)
+        return add_noise(exact, Lattice(0), noise, whole=True)

@@ -11,6 +11,7 @@ from hush.checks import distance
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.error import Error
+from hush.mechanisms.lattice_rounding import add_noise, finite_numbers, shape_of
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import L1, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_laplace
@@ -145,13 +146,10 @@ class Laplace(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate."""
-        rate = self._exact / self._grid.step
-        return lattice_rounding.release(
-            value,
-            self._grid,
-            lambda size: discrete_laplace(rate, size, source=source),
-            whole=self.step is not None and self._grid.exponent >= 0,
-        )
+        exact, rate = finite_numbers(value), self._exact / self._grid.step
+        noise = discrete_laplace(rate, shape_of(exact), source=source)
+        whole = self.step is not None and self._grid.exponent >= 0
+        return add_noise(exact, self._grid, noise, whole=whole)
 
     @classmethod
     def _for_pure(
@@ -232,12 +230,9 @@ class Geometric(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return whole numbers with fresh noise on every coordinate."""
-        return lattice_rounding.release(
-            whole_only(value),
-            Lattice(0),
-            lambda size: discrete_laplace(self._exact, size, source=source),
-            whole=True,
-        )
+        exact = finite_numbers(whole_only(value))
+        noise = discrete_laplace(self._exact, shape_of(exact), source=source)
+        return add_noise(exact, Lattice(0), noise, whole=True)
 
     @classmethod
     def _for_pure(

@@ -11,7 +11,6 @@ steps.
 
 import math
 import numbers
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +23,6 @@ from hush.errors import InvalidArgument
 from hush.noise import Lattice
 from hush.noise.laplace import LARGEST
 
-Draw = Callable[[Any], Any]  # size -> integers; None -> one int
 FINE = 40  # default lattices are 2^40 times finer than the noise
 _FINEST = 44  # noise beyond 2^53 steps, which floats would round, has chance e^-512
 _EXACT = 2.0**52  # from here on every float is a multiple of its lattice step
@@ -201,24 +199,35 @@ def behind(array: NDArray[Any], grid: Lattice) -> NDArray[np.int64]:
     return steps_behind
 
 
-def release(value: Any, grid: Lattice, draw: Draw, *, whole: bool = False) -> Any:
-    """Return `value` plus noise, a scalar for a scalar and an array for the rest.
+def finite_numbers(value: Any) -> Any:
+    """Return one finite number, or an array of them: what noise may be added to.
 
-    `draw` counts lattice steps. `whole` is public: answers are whole numbers, on a
-    lattice of whole numbers, or else floats, whatever the type of `value`.
+    Nothing is drawn for what is refused here.
     """
     if isinstance(value, np.generic):
         value = given("value", value)[()]
-    if isinstance(value, numbers.Real):  # True counts as 1
-        if not math.isfinite(as_float(value)):
-            raise not_finite()
-        place = _nearest(fraction(value) / grid.step)
-        released = (place + int(draw(None))) * grid.step
-        return int(released) if whole else as_float(released)
-    array = vector(value)
-    if whole:
-        return _whole_steps(array, grid, draw(array.shape))
-    return moved(array, grid, draw(array.shape))
+    if not isinstance(value, numbers.Real):  # True counts as 1
+        return vector(value)
+    if not math.isfinite(as_float(value)):
+        raise not_finite()
+    return value
+
+
+def shape_of(exact: Any) -> tuple[int, ...] | None:
+    """Return the shape that noise for `finite_numbers` has; None for one number."""
+    return exact.shape if isinstance(exact, np.ndarray) else None
+
+
+def add_noise(exact: Any, grid: Lattice, noise: Any, *, whole: bool = False) -> Any:
+    """Return `finite_numbers` moved by `noise` lattice steps: a scalar for a scalar.
+
+    `whole` is public: answers are whole numbers, on a lattice of whole numbers, or else
+    floats, whatever the type of the value.
+    """
+    if isinstance(exact, np.ndarray):
+        return _whole_steps(exact, grid, noise) if whole else moved(exact, grid, noise)
+    released = (_nearest(fraction(exact) / grid.step) + int(noise)) * grid.step
+    return int(released) if whole else as_float(released)
 
 
 def _whole_steps(

@@ -10,6 +10,7 @@ from hush import checks
 from hush.checks import distance
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.error import Error
+from hush.mechanisms.lattice_rounding import add_noise, finite_numbers, shape_of
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import L1, Metric
 from hush.noise import SECURE, Lattice, Source
@@ -118,12 +119,9 @@ class Staircase(Mechanism):
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return `value` with fresh noise on every coordinate (charge each one)."""
-        return lattice_rounding.release(
-            value,
-            self._grid,
-            lambda size: staircase(self._law, size, source=source),
-            whole=self._grid.exponent >= 0,
-        )
+        exact = finite_numbers(value)
+        noise = staircase(self._law, shape_of(exact), source=source)
+        return add_noise(exact, self._grid, noise, whole=self._grid.exponent >= 0)
 
     @classmethod
     def _for_pure(

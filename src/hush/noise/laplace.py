@@ -7,7 +7,6 @@ a geometric j and an independent sign: j with weight 1, ~j = -(j+1) with weight 
 """
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, final
@@ -249,11 +248,6 @@ def _checked(scale: Any) -> Fraction:
     return exact
 
 
-def _noise(draw: Callable[[int, Source], Integers], size: Size, source: Source) -> Any:
-    known = sourced(source)
-    return shaped(size, np.int64, lambda count: draw(count, known))
-
-
 def geometric(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
     """Return draws of P(k) ∝ exp(-k/scale) on k = 0, 1, 2, ...
 
@@ -263,7 +257,8 @@ def geometric(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
         >>> geometric(3, size=5).min() >= 0
         np.True_
     """
-    return _noise(_sampler(_checked(scale), signed=False).draw, size, source)
+    sampler, known = _sampler(_checked(scale), signed=False), sourced(source)
+    return shaped(size, np.int64, lambda count: sampler.draw(count, known))
 
 
 def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
@@ -278,4 +273,5 @@ def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) 
 
     Reference: [CKS20] for the law; digits as in this file's first lines.
     """
-    return _noise(_sampler(_checked(scale), signed=True).draw, size, source)
+    sampler, known = _sampler(_checked(scale), signed=True), sourced(source)
+    return shaped(size, np.int64, lambda count: sampler.draw(count, known))

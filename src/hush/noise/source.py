@@ -46,19 +46,14 @@ def _keystream(key: bytes, into: memoryview) -> None:
     GCM with a nonce of zeros is that keystream from its third block on, and twice as
     fast where the processor has wide AES instructions.
     """
-    if not _LONG <= len(into) <= _LONGEST:
-        _encrypt(key, CTR(bytes(16)), into)
-        return
-    _encrypt(key, CTR(bytes(16)), into[:32])
-    _encrypt(key, GCM(bytes(12)), into[32:])
-
-
-def _encrypt(key: bytes, mode: Any, into: memoryview) -> None:
-    """Overwrite `into` with zeros, encrypted."""
-    encryptor = Cipher(AES(key), mode).encryptor()
-    for start in range(0, len(into), len(_ZEROS)):
-        piece = into[start : start + len(_ZEROS)]
-        encryptor.update_into(_ZEROS[: len(piece)], piece)
+    whole: list[tuple[Any, memoryview]] = [(CTR(bytes(16)), into)]
+    if _LONG <= len(into) <= _LONGEST:
+        whole = [(CTR(bytes(16)), into[:32]), (GCM(bytes(12)), into[32:])]
+    for mode, room in whole:
+        encryptor = Cipher(AES(key), mode).encryptor()
+        for start in range(0, len(room), len(_ZEROS)):
+            piece = room[start : start + len(_ZEROS)]
+            encryptor.update_into(_ZEROS[: len(piece)], piece)
 
 
 class Source(ABC):
@@ -136,32 +131,27 @@ class _Stream(Source):
     def _check_owner(self) -> None:
         """Act on a change of process."""
 
-    def _take(self, size: int) -> bytes:
-        """Return `size` <= stock bytes; the caller holds the lock."""
-        if size > _STOCK - self._used:
-            block = memoryview(bytearray(32 + _STOCK))
-            _keystream(self._key, block)
-            self._key = self._next_key(bytes(block[:32]))
-            self._stock, self._used = block[32:], 0
-        start, self._used = self._used, self._used + size
-        taken = bytes(self._stock[start : self._used])
-        self._stock[start : self._used] = bytes(size)  # forget what was handed out
-        return taken
-
     def _granted(self, size: int) -> tuple[bytes, bytes]:
         """Return `size` bytes or, for many, the key of a stream of their own."""
+        few = size <= _STOCK // 4
         with self._lock:
             if self._busy:
                 # The draw below may be importing its cipher: importing it here again,
                 # in the same thread, can wait for itself.
-                few = size <= _STOCK // 4
                 return (os.urandom(size), b"") if few else (b"", os.urandom(32))
             self._busy = True
             try:
                 self._check_owner()
-                if size <= _STOCK // 4:
-                    return self._take(size), b""
-                return b"", self._next_key(self._take(32))
+                size = size if few else 32
+                if size > _STOCK - self._used:  # a new stock, and a new key after it
+                    block = memoryview(bytearray(32 + _STOCK))
+                    _keystream(self._key, block)
+                    self._key = self._next_key(bytes(block[:32]))
+                    self._stock, self._used = block[32:], 0
+                start, self._used = self._used, self._used + size
+                taken = bytes(self._stock[start : self._used])
+                self._stock[start : self._used] = bytes(size)  # forget what is given
+                return (taken, b"") if few else (b"", self._next_key(taken))
             finally:
                 self._busy = False
 

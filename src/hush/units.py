@@ -7,7 +7,7 @@ Two data sets are neighbors when one person's records were added or removed
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, final
+from typing import Final, NoReturn, final
 
 from hush.checks import shown
 from hush.errors import InvalidArgument
@@ -34,13 +34,13 @@ class Neighbors(StrEnum):
             >>> Neighbors.of("add-remove")
             <Neighbors.ADD_REMOVE: 'add-remove'>
         """
-        try:
-            return cls(name)
-        except ValueError:
-            known = " or ".join(repr(str(each)) for each in cls)
-            raise InvalidArgument(
-                f"neighbors must be {known}; got {shown(name)}."
-            ) from None
+        return cls(name) if isinstance(name, str) else cls._missing_(name)
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        """Say which names exist."""
+        known = " or ".join(repr(str(each)) for each in cls)
+        raise InvalidArgument(f"neighbors must be {known}; got {shown(value)}.")
 
 
 @final

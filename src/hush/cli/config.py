@@ -277,9 +277,9 @@ class Config:
         return found
 
     def _open(self, person: str | None, ledger: Ledger) -> "Dataset":
-        import hush
+        from hush.tables.dataset import open_table
 
-        return hush.open(
+        return open_table(
             self.source,
             unit=person,
             ledger=ledger,
@@ -291,9 +291,9 @@ class Config:
 
     def unread(self) -> "Dataset":
         """Return the data set without its data: for plans, which need none."""
-        import hush
+        from hush.tables.dataset import open_table
 
-        return hush.open(
+        return open_table(
             stand_in(self.types),
             unit=self.person,
             budget=self.budget,

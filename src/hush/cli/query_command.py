@@ -66,7 +66,7 @@ class _Asked:
 
 def _drawn(plan: Any, level: float) -> None:
     """Refuse a level at which a quantile would have no interval, before it is paid."""
-    asked = {} if plan is None else plan.query.aggregates
+    asked = {} if plan is None else plan.compiled.query.aggregates
     for name, each in asked.items():
         if level > getattr(each, "level", level):
             raise InvalidArgument(

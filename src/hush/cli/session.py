@@ -439,7 +439,10 @@ _RELATIONS = {
 
 def _named(answer: Any, *kinds: type) -> list[str]:
     """Return the aggregates of an answer that are of some kinds."""
-    whole = getattr(answer, "answer", answer)  # before HAVING, ORDER BY and LIMIT
+    from hush.tables.queries.answer import Presented
+
+    # Before HAVING, ORDER BY and LIMIT.
+    whole = answer.answer if isinstance(answer, Presented) else answer
     return [n for n, each in whole.query.aggregates.items() if isinstance(each, kinds)]
 
 

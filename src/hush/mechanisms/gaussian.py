@@ -12,7 +12,12 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.error import Error, Rounded
 from hush.mechanisms.laplace import whole_only
-from hush.mechanisms.lattice_rounding import add_noise, finite_numbers, shape_of
+from hush.mechanisms.lattice_rounding import (
+    WHOLE_NUMBERS,
+    add_noise,
+    finite_numbers,
+    shape_of,
+)
 from hush.mechanisms.mechanism import Mechanism, heard
 from hush.mechanisms.metrics import L2, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
@@ -158,7 +163,7 @@ class Gaussian(Mechanism):
         if bits <= 0:
             return add_noise(exact, self._grid, noise, whole=True)
         rounded = (noise + (1 << bits >> 1)) >> bits
-        return add_noise(exact, Lattice(0), rounded, whole=True)
+        return add_noise(exact, WHOLE_NUMBERS, rounded, whole=True)
 
     def _steps(self, exact: Any, source: Source) -> Any:
         """Return noise for each number, in steps of the lattice."""
@@ -259,4 +264,4 @@ class DiscreteGaussian(Mechanism):
         """Return whole numbers with fresh noise on every coordinate."""
         exact = finite_numbers(whole_only(value))
         noise = discrete_gaussian(self._exact, shape_of(exact), source=source)
-        return add_noise(exact, Lattice(0), noise, whole=True)
+        return add_noise(exact, WHOLE_NUMBERS, noise, whole=True)

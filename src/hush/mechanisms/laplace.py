@@ -11,7 +11,12 @@ from hush.checks import distance
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.error import Error
-from hush.mechanisms.lattice_rounding import add_noise, finite_numbers, shape_of
+from hush.mechanisms.lattice_rounding import (
+    WHOLE_NUMBERS,
+    add_noise,
+    finite_numbers,
+    shape_of,
+)
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import L1, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_laplace
@@ -232,7 +237,7 @@ class Geometric(Mechanism):
         """Return whole numbers with fresh noise on every coordinate."""
         exact = finite_numbers(whole_only(value))
         noise = discrete_laplace(self._exact, shape_of(exact), source=source)
-        return add_noise(exact, Lattice(0), noise, whole=True)
+        return add_noise(exact, WHOLE_NUMBERS, noise, whole=True)
 
     @classmethod
     def _for_pure(

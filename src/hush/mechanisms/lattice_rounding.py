@@ -27,6 +27,7 @@ FINE = 40  # default lattices are 2^40 times finer than the noise
 _FINEST = 44  # noise beyond 2^53 steps, which floats would round, has chance e^-512
 _EXACT = 2.0**52  # from here on every float is a multiple of its lattice step
 _FAR = 1 << 61
+WHOLE_NUMBERS = Lattice(0)
 LEAST, WIDEST = Fraction(1, 1 << 500), 1 << 500  # floats hold the squares of both
 
 

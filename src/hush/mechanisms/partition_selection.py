@@ -141,7 +141,9 @@ class KeySelection(Mechanism):
         checks.whole("threshold", self.threshold, at_least=1)
         checks.whole("keys_per_person", self.keys_per_person, at_least=1, at_most=10**5)
         checks.whole("whole", self.whole, at_least=1, at_most=WHOLE)
-        object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
+        named = isinstance(self.neighbors, str)
+        known = Neighbors(self.neighbors) if named else Neighbors.of(self.neighbors)
+        object.__setattr__(self, "neighbors", known)
 
     @cached_property
     def _exact(self) -> Fraction:

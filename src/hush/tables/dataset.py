@@ -17,7 +17,7 @@ from hush.errors import InvalidArgument, LedgerError, Unsupported, brief, method
 from hush.ledger import Budget, Ledger
 from hush.tables import join, per_person
 from hush.tables.aggregates.aggregate import Aggregate, TypeBounded, Unbounded
-from hush.tables.aggregates.count_distinct import counting_people
+from hush.tables.aggregates.count_distinct import CountDistinct, counting_people
 from hush.tables.cross_tabulation import Crossed
 from hush.tables.engines import columns, provenance
 from hush.tables.engines.engine import without_engine_text
@@ -332,14 +332,18 @@ class Grouped(suggestions.Helpful):
             for text in each.expressions:
                 expression.number(self.dataset._table, text)
         columns.check_output_names(self.groups.by, aggregates)
-        aggregates = {
-            name: counting_people(self.dataset, self.groups, self._told(each))
-            for name, each in aggregates.items()
-        }
+        aggregates = {name: self._bounded(each) for name, each in aggregates.items()}
         bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
         if len(bounded) < len(aggregates):
             return PrivateBoundsQuery(self.dataset, self.groups, dict(aggregates))
         return Query(self.dataset, self.groups, bounded)
+
+    def _bounded(self, each: Any) -> Any:
+        """Return an aggregate with its bounds; a count of people is one by itself."""
+        found = self._told(each)
+        if not isinstance(found, CountDistinct):
+            return found
+        return counting_people(self.dataset, self.groups, found)
 
     def _told(self, each: Any) -> Any:
         """Return an aggregate with the bounds that the types of columns give it."""
@@ -608,13 +612,14 @@ def open_table(
         )
     table = found.table if unit is None else told_apart(found.table, (unit,))
     provenance.remember(given, found.table, found.origin)
+    named = isinstance(neighbors, str)
     return Dataset(
         table,
         found.name,
         (found.origin,),
         unit,
         1 if unit is None else row_bound(_ROWS if rows is None else rows),
-        Neighbors.of(neighbors),
+        Neighbors(neighbors) if named else Neighbors.of(neighbors),
         paying_ledger(ledger, budget, found.name),
         groups if groups is None else checks.whole("groups", groups, at_least=1),
     )

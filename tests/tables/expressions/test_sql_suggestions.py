@@ -118,7 +118,7 @@ def test_a_refusal_shows_the_line_of_the_caller_and_one_of_ours(refused, monkeyp
     with pytest.raises(HushError) as found:
         refused()
     ours = traceback.extract_tb(found.value.__traceback__)[2:]
-    assert [each.filename.endswith("tracebacks.py") for each in ours] == [True]
+    assert [each.filename.endswith("errors.py") for each in ours] == [True]
     monkeypatch.setenv("HUSH_DEBUG", "1")
     with pytest.raises(HushError) as whole:
         refused()

@@ -19,8 +19,12 @@ from hush.checks import shown
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb
 from hush.tables.engines.engine import without_engine_text
-from hush.tables.expressions import texts
-from hush.tables.expressions.types import near_columns
+from hush.tables.expressions.types import (
+    date_of_text,
+    near_columns,
+    number_of_text,
+    truth_of_text,
+)
 
 PARQUET, DELIMITED, LINES = (
     (".parquet",),
@@ -28,7 +32,7 @@ PARQUET, DELIMITED, LINES = (
     (".json", ".jsonl", ".ndjson"),
 )
 KNOWN = (*PARQUET, *DELIMITED, *LINES)
-_READ = {"number": texts.number, "date": texts.date, "boolean": texts.truth}
+_READ = {"number": number_of_text, "date": date_of_text, "boolean": truth_of_text}
 TYPES = (*_READ, "text")
 
 

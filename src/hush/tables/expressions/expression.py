@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import expressions as sql
 
 from hush.errors import InvalidArgument, Unsupported
-from hush.tables.expressions import functions, numbers, operators
+from hush.tables.expressions import functions, operators
 from hush.tables.expressions.parse import (
     DROPPED,
     compile_node,
@@ -23,7 +23,7 @@ from hush.tables.expressions.parse import (
     missing_quotes,
     refuse_mixed,
 )
-from hush.tables.expressions.types import Kind, Typed, column, node_count
+from hush.tables.expressions.types import Kind, Typed, column, node_count, of_truth
 
 __all__ = [
     "Kind",
@@ -105,7 +105,7 @@ def number(table: ir.Table, text: str) -> Any:
 
     A truth value is 1 or 0.
     """
-    found = numbers.of_truth(typed(table, text))
+    found = of_truth(typed(table, text))
     return expect(found, Kind.NUMBER, _said(table, text))
 
 

@@ -18,7 +18,13 @@ from hush.tables.expressions.parse import (
     value,
     whole_constant,
 )
-from hush.tables.expressions.types import Kind, Typed
+from hush.tables.expressions.types import (
+    Kind,
+    Typed,
+    date_of_text,
+    number_of_text,
+    of_truth,
+)
 
 
 def _one(apply: Callable[[Typed], Typed]) -> Rule:
@@ -152,13 +158,13 @@ def _cast(table: ir.Table, node: Any) -> Typed:
     if target == "date" and found.kind is Kind.DATE:
         return Typed(Kind.DATE, dates.tame_date(found.value))
     if target == "date" and found.kind is Kind.TEXT:
-        return texts.date(found.value)
+        return date_of_text(found.value)
     if target in ("number", "whole"):
         result = found
         if found.kind is Kind.TEXT:
-            result = texts.number(found.value)
+            result = number_of_text(found.value)
         elif found.kind is Kind.TRUTH:
-            result = numbers.of_truth(found)
+            result = of_truth(found)
         if result.kind is Kind.NUMBER:
             return numbers.whole(result) if target == "whole" else result
     raise Unsupported(

@@ -15,7 +15,6 @@ from hush.errors import InvalidArgument, Unsupported
 from hush.tables.expressions.types import (
     EXACT,
     LARGE,
-    Kind,
     Typed,
     backend_of,
     number_within,
@@ -145,15 +144,6 @@ def total(a: Typed, b: Typed) -> Typed:
     # What is left when almost all cancels is at least half a last digit.
     least = min(a.least, b.least) * 2.0**-53
     return number_within(a.value + b.value, least, (a.most + b.most) * 2)
-
-
-def of_truth(x: Typed) -> Typed:
-    """A truth value as 1 or 0; whatever else is given stays."""
-    if x.kind is not Kind.TRUTH:
-        return x
-    return number_within(
-        ibis.cases((x.value, 1.0), (~x.value, 0.0), else_=_null()), 1.0, 1.0
-    )
 
 
 def difference(a: Typed, b: Typed) -> Typed:

@@ -9,13 +9,20 @@ from sqlglot import expressions as sql
 
 from hush.errors import Unsupported
 from hush.tables.expressions import numbers, texts
-from hush.tables.expressions.parse import Rule, compile_node, date, learn, number, value
+from hush.tables.expressions.parse import (
+    Rule,
+    column_rule,
+    compile_node,
+    date,
+    learn,
+    number,
+    value,
+)
 from hush.tables.expressions.types import (
     LARGE,
     SMALL,
     Kind,
     Typed,
-    column,
     number_within,
 )
 
@@ -75,34 +82,6 @@ def _logic(combine: Callable[[Any, Any], Any]) -> Rule:
         return Typed(Kind.TRUTH, combine(left, right))
 
     return rule
-
-
-def _column(table: ir.Table, node: Any) -> Typed:
-    if node.table:
-        raise Unsupported(
-            f"{node.sql(dialect='duckdb')!r} names the table {node.table!r}, and an "
-            f"expression is about one row: write {node.name}."
-        )
-    if node.this.args.get("quoted") and node.name not in table.columns:
-        raise Unsupported(
-            f"there is no column {node.name!r}. Double quotes are for columns; a text "
-            f"is in single ones: '{node.name}'.",
-            code="unknown-column",
-        )
-    try:
-        return column(table, node.name)
-    except Unsupported as refusal:
-        said = f"{refusal}{_unquoted(table, node)}"
-        code = refusal.code
-    raise Unsupported(said, code=code)
-
-
-def _unquoted(table: ir.Table, node: Any) -> str:
-    """Return how a text is written, where one seems to be compared with."""
-    compared = isinstance(node.parent, (sql.EQ, sql.NEQ))
-    if node.name in table.columns or not compared or node.parent.this is node:
-        return ""
-    return f" A text stands in single quotes: '{node.name}'."
 
 
 def _literal(table: ir.Table, node: Any) -> Typed:  # noqa: ARG001
@@ -210,7 +189,7 @@ def _nullif(table: ir.Table, node: Any) -> Typed:
 _AT = "this expression"
 learn(
     {
-        sql.Column: (_column, "this table"),
+        sql.Column: (column_rule, "this table"),
         sql.Literal: (_literal, "this is_string"),
         sql.Boolean: (_boolean, "this"),
         sql.Paren: (lambda table, node: compile_node(table, node.this), "this"),

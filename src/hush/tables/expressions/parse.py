@@ -15,7 +15,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from hush.errors import Unsupported
 from hush.tables.expressions import dates
-from hush.tables.expressions.types import Kind, Typed, closed_truth
+from hush.tables.expressions.types import Kind, Typed, closed_truth, column
 
 _KEYWORDS = {
     *("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "OFFSET"),
@@ -428,3 +428,32 @@ def _mark(node: Any) -> None:
         mark = node.meta.get(_MARK)
         if mark is not None:
             mark.read = True
+
+
+def column_rule(table: ir.Table, node: Any) -> Typed:
+    """Return a column of the table that an expression is about."""
+    if node.table:
+        raise Unsupported(
+            f"{node.sql(dialect='duckdb')!r} names the table {node.table!r}, and an "
+            f"expression is about one row: write {node.name}."
+        )
+    if node.this.args.get("quoted") and node.name not in table.columns:
+        raise Unsupported(
+            f"there is no column {node.name!r}. Double quotes are for columns; a text "
+            f"is in single ones: '{node.name}'.",
+            code="unknown-column",
+        )
+    try:
+        return column(table, node.name)
+    except Unsupported as refusal:
+        said = f"{refusal}{_unquoted(table, node)}"
+        code = refusal.code
+    raise Unsupported(said, code=code)
+
+
+def _unquoted(table: ir.Table, node: Any) -> str:
+    """Return how a text is written, where one seems to be compared with."""
+    compared = isinstance(node.parent, (sql.EQ, sql.NEQ))
+    if node.name in table.columns or not compared or node.parent.this is node:
+        return ""
+    return f" A text stands in single quotes: '{node.name}'."

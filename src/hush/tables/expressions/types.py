@@ -266,3 +266,88 @@ def node_count(value: Any) -> int:
 def value_where(condition: Any, value: Any) -> Any:
     """Return the engine's number where a condition holds, and NULL elsewhere."""
     return ibis.ifelse(condition, value, ibis.null("float64"))
+
+
+def of_truth(x: Typed) -> Typed:
+    """A truth value as 1 or 0; whatever else is given stays."""
+    if x.kind is not Kind.TRUTH:
+        return x
+    return number_within(
+        ibis.cases((x.value, 1.0), (~x.value, 0.0), else_=ibis.null("float64")),
+        1.0,
+        1.0,
+    )
+
+
+# -- What a text spells, in a file or where it is cast.
+
+# Engines accept different spellings of numbers, and some fail on '1e999'. Only these
+# are read, of at most 10^129. The end is checked by a second pattern, because `$` also
+# stands before a last newline on some engines.
+_NUMBER = r"^[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-9]{1,2})?$"
+_NOT_NUMBER = r"[^0-9eE.+-]"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_NOT_DATE = r"[^0-9-]"
+_BLANKS = "[ \t\n\r\v\f]+"
+
+
+def stripped_text(text: Any) -> Any:
+    """Return a text without blanks at either end: a file may have them behind commas.
+
+    They are spaces, tabs and line ends. Ibis has a function for this, which on Spark
+    also strips the letters n, r, t and f.
+    """
+    if backend_of(text) == "duckdb":
+        return text.strip()
+    return text.re_replace(f"^{_BLANKS}|{_BLANKS}$", "")
+
+
+def number_of_text(text: Any) -> Typed:
+    """Return the number that a text spells, as '-12.5' or '3e8'; of others NULL.
+
+    Blanks around it do not count.
+    """
+    text = stripped_text(text)
+    fine = text.re_search(_NUMBER) & ~text.re_search(_NOT_NUMBER)
+    read = ibis.ifelse(fine, text, ibis.literal("0")).cast("float64")
+    return Typed(
+        Kind.NUMBER,
+        finite_double(ibis.ifelse(fine, read, ibis.null("float64")), floating=False),
+    )
+
+
+def date_of_text(text: Any) -> Typed:
+    """Return the date that a text spells as '2026-01-31'; of others NULL.
+
+    Blanks around it do not count.
+    """
+    text = stripped_text(text)
+    shaped = text.re_search(_DATE) & ~text.re_search(_NOT_DATE)
+    safe = ibis.ifelse(shaped, text, ibis.literal("0000-00-00"))
+    year = safe.substr(0, 4).cast("int64")
+    month = safe.substr(5, 2).cast("int64")
+    day = safe.substr(8, 2).cast("int64")
+    leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
+    last = ibis.cases(
+        (month == 2, ibis.ifelse(leap, 29, 28)),
+        ((month == 4) | (month == 6) | (month == 9) | (month == 11), 30),
+        else_=31,
+    )
+    real = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= last)
+    fine = shaped & real
+    read = ibis.ifelse(fine, text, ibis.literal("2000-01-01")).cast("date")
+    return Typed(Kind.DATE, ibis.ifelse(fine, read, ibis.null("date")))
+
+
+def truth_of_text(text: Any) -> Typed:
+    """Return the truth value that 'true' or 'false' spells; of other texts NULL.
+
+    Blanks around it do not count.
+    """
+    text = stripped_text(text)
+    value = ibis.cases(
+        (text == "true", ibis.literal(value=True)),
+        (text == "false", ibis.literal(value=False)),
+        else_=ibis.null("boolean"),
+    )
+    return Typed(Kind.TRUTH, value)

@@ -21,7 +21,6 @@ from hush.tables.engines.engine import fetch
 from hush.tables.engines.extras import package
 from hush.tables.expressions import expression
 from hush.tables.queries.answer_display import Shown
-from hush.tables.queries.query_plan import shared_bars
 
 if TYPE_CHECKING:
     from hush.ledger.receipt import Receipt
@@ -102,7 +101,7 @@ class Answer(Shown):
 
     def _released(self, name: str, level: float) -> Released:
         noised = self.compiled.mechanism_of
-        bars = shared_bars(self.compiled, name, level)
+        bars = self.compiled.half_widths(name, level)
         return Released(self._values, bars, level, noised)
 
     @cached_property

@@ -65,7 +65,7 @@ class Planned:
         guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in noised.items()}
         found = {}
         for name, aggregate in compiled.query.aggregates.items():
-            bars = shared_bars(compiled, name, self.level)
+            bars = compiled.half_widths(name, self.level)
             released = Released(guesses, bars, self.level, noised)
             width = half_width(aggregate.answer(compiled.limit, released))
             if not math.isnan(width):
@@ -100,13 +100,6 @@ def half_width(found: Estimate) -> float:
     if found.low is None:
         return math.nan
     return float(np.max(np.asarray(found.high) - np.asarray(found.low))) / 2
-
-
-def shared_bars(compiled: "CompiledQuery", name: str, level: float) -> dict[Any, float]:
-    """Return the bars of one aggregate's parts; at `level` all hold at once."""
-    parts = [part for part, _ in compiled.needs[name]]
-    each = 1 - (1 - level) / len(parts)
-    return {part: part.bar(compiled.mechanism_of[part], each) for part in parts}
 
 
 def least_epsilon(

@@ -98,6 +98,7 @@ class CompiledQuery:
     relations: tuple[Relation, ...]  # what the engine will be asked
     tables: tuple[ir.Table, ...]  # the same as the engine's expressions: exact sums
     keys: tuple[Key, ...] | None  # the groups, None where they are found in the data
+    unit: str  # what is protected, as the ledger has it
     cut: bool  # whether rows of keys that a person does not keep are left out
     mechanisms: tuple[Mechanism, ...] = ()
 
@@ -138,6 +139,7 @@ class CompiledQuery:
             relations,
             tables,
             keys,
+            str(Unit(data.unit)),
             cut,
         )
 
@@ -183,11 +185,16 @@ class CompiledQuery:
         noised = self.mechanisms[len(self.selection) :]
         return dict(zip(self.parts, noised, strict=True))
 
+    def half_widths(self, name: str, level: float) -> dict[Part, float]:
+        """Return that of each part of an aggregate; at `level` all hold at once."""
+        parts = [part for part, _ in self.needs[name]]
+        each = 1 - (1 - level) / len(parts)  # by the union bound
+        return {part: part.bar(self.mechanism_of[part], each) for part in parts}
+
     @property
     def measurements(self) -> list[PartOfQuery]:
         """What a ledger asks of the data, one for each mechanism."""
-        query = self.query
-        unit, neighbors = str(Unit(query.dataset.unit)), str(query.dataset.neighbors)
+        unit, neighbors = self.unit, str(self.query.dataset.neighbors)
         pairs = zip((*self.selection, *self.parts), self.mechanisms, strict=True)
         return [
             PartOfQuery(part, norm, self.keys, unit, neighbors)

@@ -63,7 +63,6 @@ SINGLE = {
         learn/mechanisms/linear_image learn/sgd/checkpoint ledger/initialization
         privacy/pairs/bracketing synth/noise_calibration tables/sql/from_where""",
     "a word of the field that people look for": """
-        mechanisms/measurement
         privacy/notions/bounded_range ledger/request_description
         ledger/anchor ledger/charge_consistency tables/cross_tabulation
         tables/groups/private_keys tables/join tables/per_person
@@ -78,8 +77,8 @@ SINGLE = {
     "one table of rules each, checked by itself": """
         tables/expressions/functions tables/expressions/operators""",
     "a part with a guarantee of its own, in the package that can give it": """
-        ledger/secret noise/gaussian_codes tables/engines/engine
-        tables/engines/duckdb""",
+        ledger/secret noise/gaussian_codes
+        """,
 }
 
 # Functions with more lines.

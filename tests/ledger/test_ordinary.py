@@ -4,8 +4,7 @@ import pytest
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LockedOut
 from hush.ledger import Budget, Ledger
-from hush.ledger.batch import Plan
-from hush.ledger.charge import ask
+from hush.ledger.charge import Plan, ask
 from hush.ledger.hash_chain import Kind, canonical
 from hush.ledger.receipt import paid, paid_text
 from ledger.toys import Broken, Die, Total

@@ -64,7 +64,7 @@ SINGLE = {
         privacy/pairs/bracketing synth/noise_calibration tables/sql/from_where""",
     "a word of the field that people look for": """
         mechanisms/measurement
-        privacy/notions/bounded_range ledger/request_description
+        privacy/notions/bounded_range
         ledger/anchor ledger/charge_consistency tables/cross_tabulation
         tables/groups/private_keys tables/join tables/per_person
         tables/queries/budget_split privacy/pld/fixed_size_gaussian_loss""",
@@ -149,7 +149,7 @@ HOMES = {
     "randomized response": "mechanisms/randomized_response",
     "winsorized mean": "mechanisms/quantiles/winsorized_mean",
     # the ledger
-    "privacy filter": "ledger/privacy_filter",
+    "privacy filter": "ledger/budget",
     "hash chain": "ledger/hash_chain",
     "two-phase": "ledger/two_phase",
     "receipt": "ledger/receipt",

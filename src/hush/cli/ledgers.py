@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hush.cli.session import Column
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger, Record, Remaining
-from hush.ledger.account import cost_text, readable
+from hush.ledger.budget import cost_text, readable
 from hush.ledger.receipt import spent
 
 if TYPE_CHECKING:

@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 from hush import suggestions
-from hush.ledger.account import Left, Remaining
 from hush.ledger.administrator import Admin
-from hush.ledger.budget import Budget
+from hush.ledger.budget import Budget, Left, Remaining
 from hush.ledger.history import Record
 from hush.ledger.ledger import Ledger
 from hush.ledger.receipt import Receipt

@@ -7,14 +7,22 @@ from typing import Any, final
 from hush import checks
 from hush.errors import BudgetExceeded, InvalidArgument, LedgerError
 from hush.ledger import charge_consistency, two_phase
-from hush.ledger.account import Balance, account, readable, spent_before
 from hush.ledger.administrator import Authority
-from hush.ledger.batch import Plan, Spend
-from hush.ledger.budget import MOST, Budget, Units, grains_down, strict
-from hush.ledger.charge import Grids, Request, ask, scope_of
+from hush.ledger.budget import (
+    MOST,
+    Balance,
+    Budget,
+    Grid,
+    Units,
+    account,
+    grains_down,
+    readable,
+    spent_before,
+    strict,
+)
+from hush.ledger.charge import Grids, Plan, Request, Spend, ask, scope_of
 from hush.ledger.charge_consistency import Terms, compare, terms
 from hush.ledger.hash_chain import Entry, Kind
-from hush.ledger.privacy_filter import Grid
 from hush.ledger.stores import Store
 from hush.ledger.transaction import Transaction
 from hush.ledger.two_phase import everyone

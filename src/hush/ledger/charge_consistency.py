@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from hush.errors import InvalidArgument
-from hush.ledger.account import readable
+from hush.ledger.budget import readable
 from hush.ledger.transaction import Transaction
 from hush.units import SMALL_UNITS
 

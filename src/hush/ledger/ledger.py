@@ -17,11 +17,10 @@ from hush.errors import (
     Withheld,
 )
 from hush.ledger import accounts, two_phase
-from hush.ledger.account import Left, Remaining, account
 from hush.ledger.accounts import Payers, key_or_new
 from hush.ledger.administrator import Admin, Authority
-from hush.ledger.batch import Plan, Spend
-from hush.ledger.budget import Budget
+from hush.ledger.budget import Budget, Left, Remaining, account
+from hush.ledger.charge import Plan, Spend
 from hush.ledger.hash_chain import Entry, Kind, canonical
 from hush.ledger.history import Record, records, stored
 from hush.ledger.initialization import AUTO, Opened, check, found

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, final
 
-from hush.ledger.account import cost_text
+from hush.ledger.budget import Grid, cost_text
 from hush.ledger.hash_chain import Entry, joined, members
-from hush.ledger.privacy_filter import Grid
 
 
 @final

@@ -11,7 +11,7 @@ import numpy as np
 
 from hush import display, legacy_formats, serialization
 from hush.errors import InvalidArgument, NoBound
-from hush.ledger.batch import OWN
+from hush.ledger.charge import OWN
 from hush.ledger.hash_chain import canonical, joined
 from hush.ledger.receipt import Receipt
 

@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any, TypeVar, final
 
 from hush.errors import LedgerError
-from hush.ledger.account import Balance
-from hush.ledger.budget import Units
+from hush.ledger.budget import Balance, Grid, Units
 from hush.ledger.charge import Request
 from hush.ledger.hash_chain import (
     GENESIS,
@@ -20,7 +19,6 @@ from hush.ledger.hash_chain import (
     canonical,
     resumed_scope,
 )
-from hush.ledger.privacy_filter import Grid
 from hush.ledger.schema import FAILURES, RARE
 
 FORMAT = 1  # of the tables and the entries; another is refused, never guessed at

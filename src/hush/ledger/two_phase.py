@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from hush.errors import BudgetExceeded, KeyConflict, LedgerError, LockedOut
-from hush.ledger.account import readable, shortfall
 from hush.ledger.administrator import Authority
+from hush.ledger.budget import readable, shortfall
 from hush.ledger.charge import Request
 from hush.ledger.hash_chain import CLOSING, OPENING, Entry, Kind, resumed_scope
 from hush.ledger.transaction import Snapshot, Transaction

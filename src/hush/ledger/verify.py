@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from hush.ledger.account import Balance, readable
 from hush.ledger.administrator import SIGNED, signed
-from hush.ledger.budget import Units
+from hush.ledger.budget import Balance, Units, readable
 from hush.ledger.hash_chain import CLOSING, GENESIS, OPENING, Kind, digest
 from hush.ledger.transaction import Transaction
 

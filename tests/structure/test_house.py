@@ -65,7 +65,7 @@ SINGLE = {
     "a word of the field that people look for": """
         mechanisms/measurement
         privacy/notions/bounded_range
-        ledger/anchor ledger/charge_consistency tables/cross_tabulation
+        ledger/anchor tables/cross_tabulation
         tables/groups/private_keys tables/join tables/per_person
         tables/queries/budget_split privacy/pld/fixed_size_gaussian_loss""",
     "one accountant each, loaded when it is asked": """

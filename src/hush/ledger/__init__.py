@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hush import suggestions
-from hush.ledger.administrator import Admin
+from hush.ledger.accounts import Admin
 from hush.ledger.budget import Budget, Left, Remaining
 from hush.ledger.history import Record
 from hush.ledger.ledger import Ledger

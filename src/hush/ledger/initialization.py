@@ -9,11 +9,11 @@ from typing import final
 
 from hush import checks
 from hush.errors import InvalidArgument, LedgerError
-from hush.ledger.administrator import Admin, Authority
+from hush.ledger.accounts import Admin, Authority
 from hush.ledger.anchor import Anchor
 from hush.ledger.hash_chain import Entry, Kind, canonical
 from hush.ledger.stores import FORMAT, Store, open_store
-from hush.ledger.transaction import Transaction
+from hush.ledger.two_phase import Transaction
 from hush.ledger.verify import Verdict, verify
 
 AUTO = "auto"

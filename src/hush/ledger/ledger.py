@@ -17,8 +17,7 @@ from hush.errors import (
     Withheld,
 )
 from hush.ledger import accounts, two_phase
-from hush.ledger.accounts import Payers, key_or_new
-from hush.ledger.administrator import Admin, Authority
+from hush.ledger.accounts import Admin, Authority, Payers, key_or_new
 from hush.ledger.budget import Budget, Left, Remaining, account
 from hush.ledger.charge import Plan, Spend
 from hush.ledger.hash_chain import Entry, Kind, canonical
@@ -406,7 +405,7 @@ class Ledger:
             raise InvalidArgument("reason must say why the charge is given back.")
         who, scope = self._authority, self._payers.scope
         self._anchored(
-            self._store.run(lambda t: two_phase.void(t, who, scope, key, reason))
+            self._store.run(lambda t: accounts.void(t, who, scope, key, reason))
         )
 
     def unlock(self, reason: str) -> None:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from hush.errors import LedgerError
 from hush.ledger.stores import Store
-from hush.ledger.transaction import Transaction
+from hush.ledger.two_phase import Transaction
 
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from hush.ledger.administrator import SIGNED, signed
+from hush.ledger.accounts import SIGNED, signed
 from hush.ledger.budget import Balance, Units, readable
 from hush.ledger.hash_chain import CLOSING, GENESIS, OPENING, Kind, digest
-from hush.ledger.transaction import Transaction
+from hush.ledger.two_phase import Transaction
 
 
 @final

@@ -60,12 +60,12 @@ SINGLE = {
     "too large a concept of its own to stand inside its importer": """
         audit/distinguisher inference/two_proportions learn/estimators/prior
         learn/mechanisms/certified_solver learn/mechanisms/lattice_sampler
-        learn/mechanisms/linear_image learn/sgd/checkpoint ledger/initialization
+        learn/mechanisms/linear_image learn/sgd/checkpoint
         privacy/pairs/bracketing synth/noise_calibration tables/sql/from_where""",
     "a word of the field that people look for": """
         mechanisms/measurement
         privacy/notions/bounded_range
-        ledger/anchor tables/cross_tabulation
+        tables/cross_tabulation
         tables/groups/private_keys tables/join tables/per_person
         tables/queries/budget_split privacy/pld/fixed_size_gaussian_loss""",
     "one accountant each, loaded when it is asked": """
@@ -78,7 +78,7 @@ SINGLE = {
     "one table of rules each, checked by itself": """
         tables/expressions/functions tables/expressions/operators""",
     "a part with a guarantee of its own, in the package that can give it": """
-        ledger/secret noise/gaussian_codes tables/engines/ibis_equality
+        noise/gaussian_codes tables/engines/ibis_equality
         tables/engines/spill_files""",
 }
 
@@ -152,7 +152,9 @@ HOMES = {
     "privacy filter": "ledger/budget",
     "hash chain": "ledger/hash_chain",
     "two-phase": "ledger/two_phase",
-    "receipt": "ledger/receipt",
+    "administrator": "ledger/accounts",
+    "receipt": "ledger/release",
+    "anchor": "ledger/verify",
     # learning
     "objective perturbation": "learn/mechanisms/objective_perturbation",
     "subsample and aggregate": "learn/estimators/subsample_aggregate",

@@ -1,4 +1,4 @@
-"""Accounts: opened, raised, tied and charged, and by whose signature.
+"""Accounts: opened, raised, tied and charged, and signed for by an administrator.
 
 A ledger that is begun with an administrator keeps the public key in its first entry.
 From then on an account is opened, raised, tied, unlocked or voided only by an entry

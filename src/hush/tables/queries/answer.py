@@ -24,7 +24,7 @@ from hush.tables.queries.answer_display import Shown
 from hush.tables.queries.query_plan import shared_bars
 
 if TYPE_CHECKING:
-    from hush.ledger.receipt import Receipt
+    from hush.ledger.release import Receipt
     from hush.mechanisms.mechanism import Mechanism
     from hush.tables.queries.table_query import CompiledQuery, Query
 

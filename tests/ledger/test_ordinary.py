@@ -4,7 +4,7 @@ import pytest
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LockedOut
 from hush.ledger import Budget, Ledger
-from hush.ledger.charge import Plan, ask
+from hush.ledger.charge import Plan, request_of
 from hush.ledger.hash_chain import Kind, canonical
 from hush.ledger.release import receipt_of, receipt_text
 from ledger.toys import Broken, Die, Total
@@ -20,7 +20,7 @@ def ledger(durable_url):
 def _ask(ledger, epsilon=0.1):
     plan = Plan.of(Die(epsilon), Total(), "", None)
     payers = ledger._payers
-    return ask(plan, payers.names, payers._known_grids(), None, "0")
+    return request_of(plan, payers.names, payers._known_grids(), None, "0")
 
 
 def _state(ledger):

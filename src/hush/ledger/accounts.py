@@ -24,10 +24,10 @@ from hush.ledger.budget import (
     account,
     grains_down,
     readable,
-    spent_before,
+    refused_link,
     strict,
 )
-from hush.ledger.charge import Grids, Plan, Request, Spend, ask, scope_of
+from hush.ledger.charge import Grids, Plan, Request, Spend, request_of, scope_of
 from hush.ledger.hash_chain import Entry, Kind, canonical, digest
 from hush.ledger.stores import Store
 from hush.ledger.two_phase import Transaction
@@ -233,18 +233,18 @@ AGREED_FACTS: Final = (
 Terms = dict[str, str]
 
 
-def terms(facts: Mapping[str, Any]) -> Terms:
+def terms_of(facts: Mapping[str, Any]) -> Terms:
     """Return what a charge says of the facts to agree on; what it leaves open is not.
 
     Example:
-        >>> terms({"neighbors": "add-remove", "unit": "", "query": "count"})
+        >>> terms_of({"neighbors": "add-remove", "unit": "", "query": "count"})
         {'neighbors': 'add-remove'}
     """
     found = {each.fact: str(facts.get(each.fact) or "") for each in AGREED_FACTS}
     return {fact: value for fact, value in found.items() if value}
 
 
-def settled(stated: Terms, known: Terms, names: Any) -> bool:
+def all_agreed(stated: Terms, known: Terms, names: Any) -> bool:
     """Whether all that is stated is known already; refuse what contradicts it."""
     for each in AGREED_FACTS:
         value = stated.get(each.fact)
@@ -254,7 +254,7 @@ def settled(stated: Terms, known: Terms, names: Any) -> bool:
     return stated.items() <= known.items()
 
 
-def complete(stated: Terms) -> bool:
+def states_everything(stated: Terms) -> bool:
     """Whether a charge states every fact that accounts agree on."""
     return all(each.fact in stated for each in AGREED_FACTS)
 
@@ -312,7 +312,7 @@ def refuse_disagreement(t: Transaction, stated: Terms, paying: Any) -> None:
 _SHOWN = 5  # accounts that an error names
 
 
-def one(**named: str | None) -> str:
+def one_account(**named: str | None) -> str:
     """Return the one account that was named."""
     found = [account(kind, name) for kind, name in named.items() if name is not None]
     if len(found) != 1:
@@ -424,7 +424,7 @@ def link(
         authority.write(transaction, Kind.LINK, data, people, content)
         transaction.spend(people, units)
         for stated in transaction.stated(data):
-            refuse_disagreement(transaction, terms(stated), [people])
+            refuse_disagreement(transaction, terms_of(stated), [people])
 
 
 def _carried(transaction: Transaction, data: str, people: str) -> Units:
@@ -442,7 +442,7 @@ def _carried(transaction: Transaction, data: str, people: str) -> Units:
     amounts = zip(before.grid.amounts(before.spent), shared.grid.powers, strict=True)
     first, second = (strict(amount, power)[1] for amount, power in amounts)
     if first > shared.left[0] or second > shared.left[1]:
-        raise BudgetExceeded(spent_before(shared, (first, second), data))
+        raise BudgetExceeded(refused_link(shared, (first, second), data))
     return first, second
 
 
@@ -465,13 +465,13 @@ def void(
     return authority.write(transaction, Kind.VOID, scope, key, {"reason": reason})
 
 
-def others(transaction: Transaction, kind: str) -> str:
+def accounts_of_kind(transaction: Transaction, kind: str) -> str:
     """Return the accounts of a kind, as people say them; nothing where there are none.
 
     Example:
         >>> from hush.ledger import Budget, Ledger
         >>> ledger = Ledger.open("memory://", budget=Budget(epsilon=1), dataset="may")
-        >>> ledger._store.read(lambda t: others(t, "dataset"))
+        >>> ledger._store.read(lambda t: accounts_of_kind(t, "dataset"))
         "dataset 'may'"
     """
     found = [each.name for each in transaction.balances()]
@@ -480,7 +480,7 @@ def others(transaction: Transaction, kind: str) -> str:
     return f"{', '.join(named[:_SHOWN])}{more}"
 
 
-def only(transaction: Transaction) -> str | None:
+def only_dataset(transaction: Transaction) -> str | None:
     """Return the name of the data set, where the ledger has an account of one alone."""
     found = [each.name.partition(":") for each in transaction.balances()]
     named = [name for kind, _, name in found if kind == "dataset"]
@@ -503,7 +503,7 @@ def _known(transaction: Transaction, name: str) -> Balance:
     balance = transaction.balance(name)
     if balance is None:
         kind, _, short = name.partition(":")
-        there = others(transaction, kind)
+        there = accounts_of_kind(transaction, kind)
         has = f", which has {there}" if there else ""
         raise LedgerError(
             f"{readable(name)} has no account in this ledger{has}. "
@@ -512,7 +512,9 @@ def _known(transaction: Transaction, name: str) -> Balance:
     return balance
 
 
-def payers(transaction: Transaction, names: tuple[str, ...]) -> tuple[Balance, ...]:
+def paying_balances(
+    transaction: Transaction, names: tuple[str, ...]
+) -> tuple[Balance, ...]:
     """Return the accounts of a charge, the people of its data sets included."""
     linked = (people for name in names for people in transaction.links(name))
     everyone = sorted({*names, *linked})
@@ -563,7 +565,7 @@ class Payers:
     def one(self, **named: str | None) -> str:
         """Return the one account that was named; the data set's where none was."""
         if any(name is not None for name in named.values()):
-            return one(**named)
+            return one_account(**named)
         return next(name for name in self.names if name.startswith("dataset:"))
 
     def forget(self) -> None:
@@ -574,7 +576,7 @@ class Payers:
 
     def balances(self) -> tuple[Balance, ...]:
         """Return every account that a charge would go to."""
-        return self._store.read(lambda t: payers(t, self.names))
+        return self._store.read(lambda t: paying_balances(t, self.names))
 
     def _known_grids(self) -> Grids:
         known = self._grids  # replaced, never changed: other threads may be reading
@@ -599,7 +601,7 @@ class Payers:
         event = two_phase.reserve(t, request, key, kind, lockout)
         if event.new:
             refuse_silence(t, stated, request.names, self._silent)
-        if not settled(stated, self._agreed, self.names):
+        if not all_agreed(stated, self._agreed, self.names):
             refuse_disagreement(t, stated, request.names)
         return event
 
@@ -610,15 +612,17 @@ class Payers:
         if delta is not None:
             delta = checks.plain(delta)
             checks.real("delta", delta, at_least=0, below=1)
-        stated = terms(plan.facts)
+        stated = terms_of(plan.facts)
         lockout = self.lockout
         if lockout is None and plan.own:
             lockout = LOCKOUT
         for _ in range(_TRIES):
-            request = ask(plan, self.names, self._known_grids(), delta, _library())
+            request = request_of(
+                plan, self.names, self._known_grids(), delta, _library()
+            )
             try:
-                known = settled(stated, self._agreed, self.names)
-                if known and complete(stated) and request.storable:
+                known = all_agreed(stated, self._agreed, self.names)
+                if known and states_everything(stated) and request.storable:
                     opening = self._store.charge(request, key, kind, lockout)
                     if opening is not None:
                         return two_phase.Event(opening, None)
@@ -629,7 +633,7 @@ class Payers:
                     "commit-reserve",
                 )
                 self._agreed = self._agreed | stated
-                if event.new and not complete(stated):
+                if event.new and not states_everything(stated):
                     self._silent = event.opening.seq
                 return event
             except two_phase.Stale:

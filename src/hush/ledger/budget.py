@@ -300,11 +300,8 @@ def exact_cost(
     from hush.privacy import Approx
     from hush.privacy.rules import filters
 
-    if notion == "rho":
-        _bounded("rho", curve.rho, curve)
-        return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
-    if notion == "mu":
-        _bounded("mu", curve.mu, curve)
+    if notion != "epsilon":
+        _bounded(notion, curve.rho if notion == "rho" else curve.mu, curve)
         return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
     epsilon, second = _point(curve, delta, share)
     first, _ = filters.cost(Approx(epsilon, float(second)), _rule(notion))
@@ -316,8 +313,9 @@ def _rule(notion: str) -> "Curve":
     """Return a budget of the notion: its kind, not its size, picks the sums."""
     from hush.privacy import GDP, ZCDP, Approx
 
-    known = {"rho": ZCDP(rho=1.0), "mu": GDP(mu=1.0), "epsilon": Approx(1.0, 0.5)}
-    return known[notion]
+    if notion == "rho":
+        return ZCDP(rho=1.0)
+    return GDP(mu=1.0) if notion == "mu" else Approx(1.0, 0.5)
 
 
 def _point(
@@ -514,7 +512,7 @@ def left_text(notion: str, amounts: tuple[Fraction, Fraction]) -> str:
     return amounts_text(notion, amounts, _DOWN)
 
 
-def spent_before(balance: Balance, units: Units, data: str) -> str:
+def refused_link(balance: Balance, units: Units, data: str) -> str:
     """Return the sentence of a refused link: what was spent and what would hold it."""
     grid = balance.grid
     return (

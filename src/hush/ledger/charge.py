@@ -145,7 +145,7 @@ def describe(thing: Any, *, before_tags: bool = False) -> Any:
 # -- A plan: which mechanisms will answer which queries -------------------------------
 
 
-def _contradicted(name: str, said: Any, found: Any) -> InvalidArgument:
+def _contradiction(name: str, said: Any, found: Any) -> InvalidArgument:
     return InvalidArgument(
         f"notes state another {name} than what is released does: {said!r}, and not "
         f"{found!r}. A receipt tells what was charged: leave {name!r} out of the "
@@ -153,7 +153,7 @@ def _contradicted(name: str, said: Any, found: Any) -> InvalidArgument:
     )
 
 
-def noted(name: str, said: str, found: set[str]) -> str:
+def stated_fact(name: str, said: str, found: set[str]) -> str:
     """Return a fact that notes state, unless what is charged states it otherwise.
 
     Whose a row is, its owner knows: where no two rows are of one person, a charge for
@@ -161,7 +161,7 @@ def noted(name: str, said: str, found: set[str]) -> str:
     """
     rows = name == "unit" and found == {str(Unit())}
     if found - {said} and not rows:
-        raise _contradicted(name, said, ", ".join(sorted(found)))
+        raise _contradiction(name, said, ", ".join(sorted(found)))
     return said
 
 
@@ -174,19 +174,6 @@ def _error(step: Measurement) -> Any:
     frozen = freeze(law)
     own = frozen is None and law is not None and step.query is None
     return OWN if own and freeze(step.mechanism) is not None else frozen
-
-
-def frame(steps: tuple[Measurement, ...], curve: "Curve") -> dict[str, str]:
-    """Return the texts of a release that are known before data is read."""
-    return members(
-        {
-            "hush": "release",
-            "format": 1,
-            "mechanisms": [freeze(step.mechanism) for step in steps],
-            "errors": [_error(step) for step in steps],
-            "curve": json.loads(curve.to_json()),
-        }
-    )
 
 
 @final
@@ -252,11 +239,19 @@ class Plan:
     @cached_property
     def outline(self) -> dict[str, str]:
         """What its release says, whatever the answer."""
-        return frame(self.steps, self.curve)
+        return members(
+            {
+                "hush": "release",
+                "format": 1,
+                "mechanisms": [freeze(step.mechanism) for step in self.steps],
+                "errors": [_error(step) for step in self.steps],
+                "curve": json.loads(self.curve.to_json()),
+            }
+        )
 
     @cached_property
-    def asked(self) -> dict[Any, Any]:
-        """What `ask` computed for this plan, by who pays."""
+    def requests(self) -> dict[Any, Any]:
+        """What `request_of` computed for this plan, by who pays."""
         return {}
 
     @cached_property
@@ -277,10 +272,6 @@ class Plan:
         """Whether a function of a user's own will see the data."""
         run = [each for step in self.steps for each in (step.mechanism, step.query)]
         return not all(map(is_ours, run)) or any(map(runs_own_functions, run))
-
-    def cost(self, grid: Grid, delta: float | None) -> Units:
-        """Return what an account pays, in its grains."""
-        return grid.charge(self.curve, delta)
 
     def draw(self, data: Any, source: Source) -> Any:
         """Return the answers: a tuple for a batch, the value itself otherwise."""
@@ -323,7 +314,7 @@ class Plan:
             return found
         said = describe(self.notes[name])
         if said != found and any(known is not None for known in each):
-            raise _contradicted(name, said, found)
+            raise _contradiction(name, said, found)
         return said
 
     def _one(self, name: str) -> str:
@@ -333,7 +324,7 @@ class Plan:
         if name in self.notes:
             # Where group keys came from, only the notes of a table say.
             own = found if name in AGREED else set()
-            return noted(name, str(self.notes[name]), own)
+            return stated_fact(name, str(self.notes[name]), own)
         if len(found) > 1 and name in AGREED:
             raise InvalidArgument(
                 f"one batch must have one {name}; got {sorted(found)}. A guarantee for "
@@ -408,17 +399,13 @@ class Spend:
         for name in AGREED:
             if name in given:
                 found = {stated[name]} if name in stated else set()
-                stated[name] = noted(name, str(given[name]), found)
+                stated[name] = stated_fact(name, str(given[name]), found)
         return cls(curve, repr(what), version, given, stated)
 
     @property
     def own(self) -> bool:
         """Whether a function of a user's own will see the data: nothing is drawn."""
         return False
-
-    def cost(self, grid: Grid, delta: float | None) -> Units:
-        """Return what an account pays, in its grains."""
-        return grid.charge(self.curve, delta)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -454,6 +441,27 @@ class Request:
     facts: dict[str, Any]
     what: str
     plan: Plan | Spend
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan | Spend,
+        payers: tuple[str, ...],
+        grids: Grids,
+        delta: float | None,
+        library: str,
+    ) -> "Request":
+        """Return what `plan` asks of its payers, priced in the grains of each."""
+        costs = {name: grid.charge(plan.curve, delta) for name, grid in grids}
+        return cls(
+            payers=payers,
+            digest=plan.digest(payers, {name: costs[name] for name in payers}, delta),
+            costs=costs,
+            grids={name: (grid.notion, *grid.powers) for name, grid in grids},
+            facts={**plan.facts, "library": library},
+            what=plan.what,
+            plan=plan,
+        )
 
     def is_that_of(self, charge: Entry) -> bool:
         """Whether a charge on record was made by this request.
@@ -510,26 +518,7 @@ def scope_of(payers: Sequence[str]) -> str:
     return canonical(list(payers))
 
 
-def _ask(
-    plan: Plan | Spend,
-    payers: tuple[str, ...],
-    grids: Grids,
-    delta: float | None,
-    library: str,
-) -> Request:
-    costs = {name: plan.cost(grid, delta) for name, grid in grids}
-    return Request(
-        payers=payers,
-        digest=plan.digest(payers, {name: costs[name] for name in payers}, delta),
-        costs=costs,
-        grids={name: (grid.notion, *grid.powers) for name, grid in grids},
-        facts={**plan.facts, "library": library},
-        what=plan.what,
-        plan=plan,
-    )
-
-
-def ask(
+def request_of(
     plan: Plan | Spend,
     payers: tuple[str, ...],
     grids: Grids,
@@ -538,15 +527,15 @@ def ask(
 ) -> Request:
     """Return what `plan` asks of its payers; a repeated plan is not priced again.
 
-    What was asked is kept by the plan itself and goes with it: a plan may hold a query,
+    A request is kept by the plan itself and goes with it: a plan may hold a query,
     and a query may hold data.
     """
     if isinstance(plan, Spend):
-        return _ask(plan, payers, grids, delta, library)
+        return Request.of(plan, payers, grids, delta, library)
     terms = (payers, grids, delta, library)
-    found = plan.asked.get(terms)
+    found = plan.requests.get(terms)
     if found is None:
-        if len(plan.asked) >= _PRICED:
-            plan.asked.clear()
-        found = plan.asked[terms] = _ask(plan, *terms)
+        if len(plan.requests) >= _PRICED:
+            plan.requests.clear()
+        found = plan.requests[terms] = Request.of(plan, *terms)
     return found

@@ -52,7 +52,7 @@ _FAILURE = canonical({"error": "query_failed"})  # the same for every cause
 _LOOKS, _PAUSE = 200, 0.05
 
 
-def _voided(key: str, closing: Entry) -> LedgerError:
+def _void_error(key: str, closing: Entry) -> LedgerError:
     return LedgerError(
         f"key {key!r} was voided (entry {closing.seq}): its charge was given back. "
         "Use a new key."
@@ -289,7 +289,7 @@ class Ledger:
             checked=check,
         )
         if dataset is None:
-            known = None if budget else opened.store.read(accounts.only)
+            known = None if budget else opened.store.read(accounts.only_dataset)
             dataset = known or "default"
         names = [account("dataset", dataset)]
         if analyst is not None:
@@ -420,7 +420,7 @@ class Ledger:
         key = key_or_new(key)
         event = self._payers.reserve(plan, key, delta, Kind.HOLD)
         if event.closing is not None and event.closing.kind is Kind.VOID:
-            raise _voided(key, event.closing)
+            raise _void_error(key, event.closing)
         self._anchored(event.opening)
         return self._receipt(event.opening)
 
@@ -468,7 +468,7 @@ class Ledger:
         if closing.kind is Kind.SEAL:
             return Release(closing.body, plan.finish)
         if closing.kind is Kind.VOID:
-            raise _voided(key, closing)
+            raise _void_error(key, closing)
         raise DrawFailed(
             f"the draw under key {key!r} failed; its charge (entry "
             f"{event.opening.seq}) stands, because why it failed may depend on the "

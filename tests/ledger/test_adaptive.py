@@ -14,8 +14,7 @@ import pytest
 
 from hush.errors import BudgetExceeded
 from hush.ledger import Budget, Ledger
-from hush.ledger.budget import grains_down
-from hush.ledger.privacy_filter import Grid
+from hush.ledger.budget import Grid, grains_down
 from hush.privacy import GDP, Pure, compose
 from ledger.toys import Die, Total
 

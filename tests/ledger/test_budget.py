@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 
 from hush.errors import BudgetExceeded, InvalidArgument, NoBound
 from hush.ledger import Budget, Ledger
-from hush.ledger.budget import PAD, above, below, exponent, grains_down, grains_up, root
-from hush.ledger.privacy_filter import Grid
+from hush.ledger.budget import (
+    PAD,
+    Grid,
+    above,
+    below,
+    exponent,
+    grains_down,
+    grains_up,
+    root,
+)
 from hush.privacy import GDP, RDP, ZCDP, Approx, Pure
 
 amounts = st.floats(min_value=5e-324, max_value=1e6)

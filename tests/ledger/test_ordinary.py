@@ -4,10 +4,9 @@ import pytest
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LockedOut
 from hush.ledger import Budget, Ledger
-from hush.ledger.batch import Plan
-from hush.ledger.charge import ask
+from hush.ledger.charge import Plan, request_of
 from hush.ledger.hash_chain import Kind, canonical
-from hush.ledger.receipt import paid, paid_text
+from hush.ledger.release import receipt_of, receipt_text
 from ledger.toys import Broken, Die, Total
 
 
@@ -21,7 +20,7 @@ def ledger(durable_url):
 def _ask(ledger, epsilon=0.1):
     plan = Plan.of(Die(epsilon), Total(), "", None)
     payers = ledger._payers
-    return ask(plan, payers.names, payers._known_grids(), None, "0")
+    return request_of(plan, payers.names, payers._known_grids(), None, "0")
 
 
 def _state(ledger):
@@ -118,8 +117,8 @@ def test_a_receipt_is_the_same_in_parts_and_as_a_whole(ledger, key):
     assert release.text == canonical(release._shown), "one text of one value"
     opening = ledger._store.read(lambda t: t.entries())[-2]
     terms = {"ledger": "l", "seeded": False, "rehearsal": True}
-    whole = canonical(paid(opening, **terms).to_dict())
-    assert paid_text(opening, **terms) == whole
+    whole = canonical(receipt_of(opening, **terms).to_dict())
+    assert receipt_text(opening, **terms) == whole
     assert key in whole or "\\u" in whole
 
 

@@ -95,7 +95,7 @@ def test_l4_a_file_that_may_not_grow(sqlite_url, tmp_path):
 
 
 def test_l4_an_anchor_that_cannot_be_written_shows_nothing(sqlite_url, monkeypatch):
-    from hush.ledger.anchor import Anchor
+    from hush.ledger.verify import Anchor
 
     with Ledger.open(sqlite_url, budget=Budget(epsilon=9)) as ledger:
 

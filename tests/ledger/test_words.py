@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hush.errors import BudgetExceeded, HushError, InvalidArgument
 from hush.ledger import Budget, Ledger
-from hush.ledger.account import amounts_text, cost_text, left_text
+from hush.ledger.budget import amounts_text, cost_text, left_text
 from hush.mechanisms import Laplace, count
 from hush.privacy import GDP, Approx, Pure
 

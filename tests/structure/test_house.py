@@ -60,11 +60,11 @@ SINGLE = {
     "too large a concept of its own to stand inside its importer": """
         audit/distinguisher inference/two_proportions learn/estimators/prior
         learn/mechanisms/certified_solver learn/mechanisms/lattice_sampler
-        learn/mechanisms/linear_image learn/sgd/checkpoint ledger/initialization
+        learn/mechanisms/linear_image learn/sgd/checkpoint
         privacy/pairs/bracketing synth/noise_calibration tables/sql/from_where""",
     "a word of the field that people look for": """
-        privacy/notions/bounded_range ledger/request_description
-        ledger/anchor ledger/charge_consistency tables/cross_tabulation
+        privacy/notions/bounded_range
+        tables/cross_tabulation
         tables/groups/private_keys tables/join tables/per_person
         tables/queries/budget_split privacy/pld/fixed_size_gaussian_loss""",
     "one accountant each, loaded when it is asked": """
@@ -77,8 +77,7 @@ SINGLE = {
     "one table of rules each, checked by itself": """
         tables/expressions/functions tables/expressions/operators""",
     "a part with a guarantee of its own, in the package that can give it": """
-        ledger/secret noise/gaussian_codes
-        """,
+        noise/gaussian_codes""",
 }
 
 # Functions with more lines.
@@ -148,10 +147,12 @@ HOMES = {
     "randomized response": "mechanisms/randomized_response",
     "winsorized mean": "mechanisms/quantiles/winsorized_mean",
     # the ledger
-    "privacy filter": "ledger/privacy_filter",
+    "privacy filter": "ledger/budget",
     "hash chain": "ledger/hash_chain",
     "two-phase": "ledger/two_phase",
-    "receipt": "ledger/receipt",
+    "administrator": "ledger/accounts",
+    "receipt": "ledger/release",
+    "anchor": "ledger/verify",
     # learning
     "objective perturbation": "learn/mechanisms/objective_perturbation",
     "subsample and aggregate": "learn/estimators/subsample_aggregate",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hush.cli.session import Column
 from hush.errors import InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger, Record, Remaining
-from hush.ledger.account import cost_text, readable
-from hush.ledger.receipt import spent
+from hush.ledger.budget import cost_text, readable
+from hush.ledger.release import amounts_paid
 
 if TYPE_CHECKING:
     from hush.cli.config import Config
@@ -207,7 +207,7 @@ def charges(history: Sequence[Record], account: str) -> list[dict[str, Any]]:
     found = []
     for each in history:
         if each.kind in _CHARGED and account in each.content["costs"]:
-            notion, amounts = spent(each.content)[account]
+            notion, amounts = amounts_paid(each.content)[account]
             facts = each.content["facts"]
             found.append(
                 {

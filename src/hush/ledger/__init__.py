@@ -3,13 +3,10 @@
 from typing import TYPE_CHECKING
 
 from hush import suggestions
-from hush.ledger.account import Left, Remaining
-from hush.ledger.administrator import Admin
-from hush.ledger.budget import Budget
-from hush.ledger.history import Record
+from hush.ledger.accounts import Admin
+from hush.ledger.budget import Budget, Left, Remaining
 from hush.ledger.ledger import Ledger
-from hush.ledger.receipt import Receipt
-from hush.ledger.release import Release
+from hush.ledger.release import Receipt, Record, Release
 from hush.ledger.verify import Verdict
 
 __all__ = [

@@ -1,12 +1,16 @@
 """The ledger: a budget that cannot be overspent, lost or forged."""
 
+import json
 import os
 import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, final
 
+from hush import checks
 from hush.errors import (
     DrawFailed,
     DrawInterrupted,
@@ -18,18 +22,22 @@ from hush.errors import (
     methods,
 )
 from hush.ledger import accounts, two_phase
-from hush.ledger.account import Left, Remaining, account
-from hush.ledger.accounts import Payers, key_or_new
-from hush.ledger.administrator import Admin, Authority
-from hush.ledger.batch import Plan, Spend
-from hush.ledger.budget import Budget
+from hush.ledger.accounts import Admin, Authority, Payers, key_or_new
+from hush.ledger.budget import Budget, Left, Remaining, account
+from hush.ledger.charge import Plan, Spend
 from hush.ledger.hash_chain import Entry, Kind, canonical
-from hush.ledger.history import Record, records, stored
-from hush.ledger.initialization import AUTO, Opened, check, found
-from hush.ledger.receipt import Receipt, paid, paid_text
-from hush.ledger.release import Release
-from hush.ledger.two_phase import at
-from hush.ledger.verify import Verdict
+from hush.ledger.release import (
+    Receipt,
+    Record,
+    Release,
+    receipt_of,
+    receipt_text,
+    records,
+    stored_release,
+)
+from hush.ledger.stores import FORMAT, Store, open_store
+from hush.ledger.two_phase import Transaction, at
+from hush.ledger.verify import Anchor, Verdict, verify_store
 from hush.mechanisms.measurement import is_ours
 from hush.noise.source import SECURE, Source, sourced
 
@@ -44,7 +52,7 @@ _FAILURE = canonical({"error": "query_failed"})  # the same for every cause
 _LOOKS, _PAUSE = 200, 0.05
 
 
-def _voided(key: str, closing: Entry) -> LedgerError:
+def _void_error(key: str, closing: Entry) -> LedgerError:
     return LedgerError(
         f"key {key!r} was voided (entry {closing.seq}): its charge was given back. "
         "Use a new key."
@@ -56,6 +64,163 @@ def _overheard() -> bool:
     from hush.mechanisms.mechanism import overheard  # light until a release
 
     return overheard()
+
+
+# -- How a ledger begins, and how an existing one is recognised ------------------------
+
+AUTO = "auto"
+_FILE = "sqlite:///"
+
+
+@final
+@dataclass(frozen=True)
+class Opened:
+    """A store whose identity is known and whose history was read."""
+
+    store: Store
+    anchor: Anchor | None
+    identity: str
+    rehearsal: bool
+    authority: Authority
+    lockout: int | None  # failed draws after which a scope is locked
+
+
+def _anchor_path(url: str, anchor: str | os.PathLike[str] | None) -> Path | None:
+    if anchor is None:
+        return None
+    if anchor != AUTO:
+        return Path(anchor)
+    if url.startswith(_FILE):
+        return Path(url.removeprefix(_FILE) + ".anchor")
+    return None
+
+
+def _anchor(
+    path: Path | None, genesis: Entry | None, secret: bytes | None, *, renew: bool
+) -> Anchor | None:
+    known = genesis.content if genesis is not None else None
+    if path is None:
+        if known is not None and known["anchored"] and not renew:
+            raise LedgerError(
+                "this ledger has an anchor, and was opened without it. Name the file "
+                "with anchor=..., or give the anchor up with renew_anchor=True."
+            )
+        if secret is not None:
+            raise InvalidArgument("secret seals an anchor; name one with anchor=...")
+        return None
+    if known is not None and known["anchored"] and not path.exists() and not renew:
+        raise LedgerError(
+            f"the anchor {str(path)!r} of this ledger is gone, so an older copy could "
+            "not be told from the real one. Put it back, or start a new one with "
+            "renew_anchor=True."
+        )
+    return Anchor(path, secret, None if known is None else known["ledger"])
+
+
+def _not_remembered(anchor: Anchor) -> None:
+    if next(anchor.lines(), None) is not None:
+        raise LedgerError(
+            f"the ledger is empty, but its anchor {str(anchor.path)!r} remembers "
+            "entries: the ledger was deleted or replaced. Restore it; a budget does "
+            "not start again. For new data, name a new ledger and a new anchor.",
+            code="ledger-altered",
+        )
+
+
+def _not_deleted(url: str, anchor: Path | None, secret: bytes | None) -> None:
+    """Refuse a ledger that was deleted before an empty file is made in its place.
+
+    A file is made before its anchor, so an anchor alone was left behind. The file is
+    looked for after it: another process may have made both just now.
+    """
+    if anchor is None or not url.startswith(_FILE) or not anchor.exists():
+        return
+    if not Path(url.removeprefix(_FILE)).exists():
+        _not_remembered(Anchor(anchor, secret))
+
+
+def _begin(
+    transaction: Transaction,
+    anchor: Anchor | None,
+    admin: Admin | str | None,
+    *,
+    rehearsal: bool,
+    lockout: int | None,
+) -> Entry:
+    found = transaction.first()
+    if found is not None:  # another process was first
+        return found
+    if anchor is not None:
+        _not_remembered(anchor)
+    body = {
+        "format": FORMAT,
+        "ledger": secrets.token_hex(16) if anchor is None else anchor.ledger,
+        "rehearsal": rehearsal,
+        "anchored": anchor is not None,
+        "admin": admin.public if isinstance(admin, Admin) else admin,
+    }
+    if lockout is not None:
+        body["lockout"] = lockout
+    return transaction.append(Kind.GENESIS, "", "", canonical(body))
+
+
+def _lockout(recorded: int | None, given: int | None) -> int | None:
+    """Return the stricter of what the ledger keeps and what its opener asks for."""
+    known = [each for each in (recorded, given) if each is not None]
+    return min(known, default=None)
+
+
+def open_or_begin(
+    url: str,
+    *,
+    rehearsal: bool,
+    anchor: str | os.PathLike[str] | None,
+    secret: bytes | None,
+    renew_anchor: bool,
+    admin: Admin | str | None,
+    lockout: int | None,
+    checked: bool,
+) -> Opened:
+    """Open or begin the ledger at `url`; refuse one that is not whole."""
+    if lockout is not None:
+        lockout = checks.whole("lockout", lockout, at_least=1)
+    path = _anchor_path(url, anchor)
+    _not_deleted(url, path, secret)
+    store = open_store(url)
+    try:
+        genesis = store.read(lambda transaction: transaction.first())
+        held = _anchor(path, genesis, secret, renew=renew_anchor)
+        if genesis is None:
+            genesis = store.run(
+                lambda t: _begin(t, held, admin, rehearsal=rehearsal, lockout=lockout)
+            )
+        facts = json.loads(genesis.body)
+        if held is not None and held.ledger != facts["ledger"]:
+            raise LedgerError(
+                f"the anchor {str(held.path)!r} belongs to another ledger. Name the "
+                "one that was written with this ledger."
+            )
+        authority = Authority.of(facts.get("admin"), admin)
+        if facts["rehearsal"] != rehearsal:
+            kind = "a rehearsal" if facts["rehearsal"] else "for real data"
+            raise LedgerError(
+                f"this ledger is {kind} and stays so; it was opened with "
+                f"rehearsal={rehearsal}. Open it with rehearsal={not rehearsal}."
+            )
+        if checked and not (verdict := verify_store(store, held)):
+            raise LedgerError(
+                f"the ledger is not whole: {verdict}. Nothing is released from it; "
+                "restore the newest copy, and look at who could write to it.",
+                code="ledger-altered",
+            )
+        strict = _lockout(facts.get("lockout"), lockout)
+        return Opened(store, held, facts["ledger"], rehearsal, authority, strict)
+    except BaseException:
+        store.close()
+        raise
+
+
+# -- The ledger ------------------------------------------------------------------------
 
 
 @methods
@@ -113,7 +278,7 @@ class Ledger:
         begun with an `admin` has its accounts changed by signed entries only; a public
         key in its place opens that ledger and no other.
         """
-        opened = found(
+        opened = open_or_begin(
             url,
             rehearsal=rehearsal,
             anchor=anchor,
@@ -124,7 +289,7 @@ class Ledger:
             checked=check,
         )
         if dataset is None:
-            known = None if budget else opened.store.read(accounts.only)
+            known = None if budget else opened.store.read(accounts.only_dataset)
             dataset = known or "default"
         names = [account("dataset", dataset)]
         if analyst is not None:
@@ -255,7 +420,7 @@ class Ledger:
         key = key_or_new(key)
         event = self._payers.reserve(plan, key, delta, Kind.HOLD)
         if event.closing is not None and event.closing.kind is Kind.VOID:
-            raise _voided(key, event.closing)
+            raise _void_error(key, event.closing)
         self._anchored(event.opening)
         return self._receipt(event.opening)
 
@@ -303,7 +468,7 @@ class Ledger:
         if closing.kind is Kind.SEAL:
             return Release(closing.body, plan.finish)
         if closing.kind is Kind.VOID:
-            raise _voided(key, closing)
+            raise _void_error(key, closing)
         raise DrawFailed(
             f"the draw under key {key!r} failed; its charge (entry "
             f"{event.opening.seq}) stands, because why it failed may depend on the "
@@ -315,7 +480,7 @@ class Ledger:
     ) -> Entry:
         kind, answer = Kind.FAIL, _FAILURE
         opened = self._opened
-        receipt = paid_text(
+        receipt = receipt_text(
             opening,
             opened.identity,
             seeded=source.seeded or _overheard(),
@@ -367,7 +532,9 @@ class Ledger:
 
     def _receipt(self, opening: Entry) -> Receipt:
         opened = self._opened
-        return paid(opening, opened.identity, seeded=False, rehearsal=opened.rehearsal)
+        return receipt_of(
+            opening, opened.identity, seeded=False, rehearsal=opened.rehearsal
+        )
 
     def _anchored(self, entry: Entry) -> None:
         if self._opened.anchor is not None:
@@ -389,7 +556,7 @@ class Ledger:
 
         Guarantee: a function of the ledger; no data is read and nothing is charged.
         """
-        return stored(self.history(), self._payers.names, key)
+        return stored_release(self.history(), self._payers.names, key)
 
     def pending(self) -> tuple[Record, ...]:
         """Return the charges without an answer: resume them with their keys."""
@@ -407,7 +574,7 @@ class Ledger:
             raise InvalidArgument("reason must say why the charge is given back.")
         who, scope = self._authority, self._payers.scope
         self._anchored(
-            self._store.run(lambda t: two_phase.void(t, who, scope, key, reason))
+            self._store.run(lambda t: accounts.void(t, who, scope, key, reason))
         )
 
     def unlock(self, reason: str) -> None:
@@ -425,7 +592,7 @@ class Ledger:
             >>> print(Ledger.open("memory://").verify())
             1 entries, whole
         """
-        return check(self._store, self._opened.anchor)
+        return verify_store(self._store, self._opened.anchor)
 
     def close(self) -> None:
         """Let go of the store; the ledger itself stays where it is."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hush.errors import InvalidArgument
-from hush.ledger.receipt import spent
+from hush.ledger.release import amounts_paid
 from hush.plots.style import COLORS, FAINT, INK, known, new
 
 _CHARGED = ("charge", "reserve", "hold")
@@ -16,7 +16,7 @@ def left(ledger: Any, account: str) -> list[float]:
     found: list[float] = []
     for each in ledger.history():
         if each.kind in _CHARGED and account in each.content["costs"]:
-            held[each.key] = float(spent(each.content)[account][1][0])
+            held[each.key] = float(amounts_paid(each.content)[account][1][0])
             used += held[each.key]
             found.append(limit - used)
         elif each.kind == "void":

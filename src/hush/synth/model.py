@@ -23,7 +23,7 @@ from hush.synth.marginals import Marginal
 
 if TYPE_CHECKING:
     from hush.ledger import Release
-    from hush.ledger.receipt import Receipt
+    from hush.ledger.release import Receipt
     from hush.privacy import Curve
 
 

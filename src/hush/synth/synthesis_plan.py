@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, final
 
 from hush import checks
-from hush.ledger.batch import Plan as Steps
+from hush.ledger.charge import Plan as Steps
 from hush.mechanisms.mechanism import Mechanism
 from hush.privacy import Curve
 from hush.synth.domain import Domain

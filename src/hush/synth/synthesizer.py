@@ -7,7 +7,7 @@ from typing import Any, final
 from hush import checks, suggestions
 from hush.errors import InvalidArgument
 from hush.ledger.accounts import check_payer
-from hush.ledger.batch import Plan as Steps
+from hush.ledger.charge import Plan as Steps
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 from hush.privacy import ZCDP, Approx, Curve, Pure

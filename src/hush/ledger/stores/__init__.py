@@ -1,7 +1,7 @@
 """Where a ledger is kept: in memory, in an SQLite file, in PostgreSQL."""
 
 from hush.errors import InvalidArgument
-from hush.ledger.transaction import FORMAT, Store
+from hush.ledger.two_phase import FORMAT, Store
 
 
 def open_store(url: str) -> Store:

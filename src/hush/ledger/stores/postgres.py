@@ -8,21 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from hush.errors import HushError, LedgerError
-from hush.ledger import schema
 from hush.ledger.charge import Request
-from hush.ledger.hash_chain import Entry, Kind, now
-from hush.ledger.schema import RARE
-from hush.ledger.stores.forks import adopt
-from hush.ledger.transaction import (
+from hush.ledger.hash_chain import RARE, TABLE_NAMES, Entry, Kind, now, postgres_tables
+from hush.ledger.two_phase import (
     HEAD,
     Result,
     Rows,
     Statement,
     Store,
     Transaction,
+    at,
     head_of,
 )
-from hush.ledger.two_phase import at
 
 # -- The two writes of a release as functions of PostgreSQL: one round trip each -------
 #
@@ -246,11 +243,11 @@ class Postgres(Store):
             "UNION ALL SELECT proname FROM pg_proc "
             "WHERE starts_with(proname, 'hush_') AND pg_function_is_visible(oid)"
         )
-        return transaction.has(schema.NAMES | NAMES, rows)
+        return transaction.has(TABLE_NAMES | NAMES, rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
-        for statement in (*schema.postgres(), *functions()):
+        for statement in (*postgres_tables(), *functions()):
             transaction.later(statement, ())
 
     def _open(self) -> Any:
@@ -286,7 +283,7 @@ class Postgres(Store):
             self._psycopg.OperationalError,
             self._psycopg.InterfaceError,
         )
-        adopt(self)
+        self.drop_inherited_connection()
         with self._lock:
             for tried in range(_TRIES):
                 try:

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any, final
 
 from hush.errors import HushError, LedgerError
-from hush.ledger import schema
 from hush.ledger.charge import Request
-from hush.ledger.hash_chain import Entry, Kind
-from hush.ledger.schema import FAILURES, RARE
-from hush.ledger.stores.forks import adopt
-from hush.ledger.transaction import Result, Rows, Statement, Store, Transaction
-from hush.ledger.two_phase import at
+from hush.ledger.hash_chain import (
+    FAILURES,
+    RARE,
+    TABLE_NAMES,
+    Entry,
+    Kind,
+    sqlite_tables,
+)
+from hush.ledger.two_phase import Result, Rows, Statement, Store, Transaction, at
 
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
 _SAFE_WAL = (3, 51, 3)
@@ -100,11 +103,11 @@ class SQLite(Store):
     @staticmethod
     def _complete(transaction: Transaction) -> bool:
         rows = transaction.rows("SELECT name FROM sqlite_master")
-        return transaction.has(schema.NAMES, rows)
+        return transaction.has(TABLE_NAMES, rows)
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
-        for statement in schema.sqlite():
+        for statement in sqlite_tables():
             transaction.later(statement, ())
 
     def _connect(self) -> sqlite3.Connection:
@@ -139,7 +142,7 @@ class SQLite(Store):
                 "a ledger in memory belongs to one process: a forked copy would spend "
                 "the same budget again. Use a sqlite:/// or postgresql:// address."
             )
-        adopt(self)
+        self.drop_inherited_connection()
         with self._lock:
             try:
                 connection = self._open()

@@ -21,7 +21,7 @@ from sqlglot import expressions as sql
 
 from hush.errors import DrawInterrupted, InvalidArgument
 from hush.ledger import Ledger
-from hush.ledger.secret import marked
+from hush.ledger.release import keyed_name
 from hush.tables.engines import engine, files
 from hush.tables.engines.engine import exclusive, without_engine_text
 
@@ -89,11 +89,11 @@ class Origin:
         """Return what a receipt calls this state.
 
         Guarantee: says nothing about the files but whether they are the same; see
-        `hush.ledger.secret`.
+        `keyed_name`.
         """
         if not self.files:
             return self.kind
-        return marked(ledger, repr([each.facts for each in self.files]))
+        return keyed_name(ledger._store, repr([each.facts for each in self.files]))
 
     def unchanged(self) -> None:
         """Refuse files that are gone or not what was opened."""

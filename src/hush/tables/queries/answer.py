@@ -23,7 +23,7 @@ from hush.tables.expressions import expression
 from hush.tables.queries.answer_display import Shown
 
 if TYPE_CHECKING:
-    from hush.ledger.receipt import Receipt
+    from hush.ledger.release import Receipt
     from hush.mechanisms.mechanism import Mechanism
     from hush.tables.queries.table_query import CompiledQuery, Query
 

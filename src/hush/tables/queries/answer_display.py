@@ -17,7 +17,7 @@ from hush.errors import InvalidArgument
 from hush.tables.engines.extras import package
 
 if TYPE_CHECKING:
-    from hush.ledger.receipt import Receipt
+    from hush.ledger.release import Receipt
 
 
 # -- Answers with several numbers for each group, as plain rows and columns ------------

@@ -20,7 +20,7 @@ def released(epsilon, source):
     plan = TreeSynthesizer(DOMAIN, epsilon).plan()
 
     def run(data):
-        columns, place, last = plan.steps.draw(private(plan.domain, data), source)
+        columns, place, last = plan.draw(private(plan.domain, data), source)
         return np.concatenate([columns, [place], last, [0] * (4 - len(last))])
 
     return run

@@ -5,8 +5,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,28 +39,12 @@ if TYPE_CHECKING:
 _Found = tuple[Any, Remaining, float]  # the answer, what is left, entries before it
 
 
-@final
-@dataclass(frozen=True)
-class _Asked:
-    """A statement, who asks it, and under which key."""
-
-    text: str
-    key: str | None
-    analyst: str | None
-
-    def now(self, about: config.Config, epsilon: float, delta: float) -> _Found:
-        with ledgers.paying(about, self.analyst) as ledger:
-            before = len(ledger.history())
-            data = about.opened(ledger)
-            answer = data.sql(self.text, epsilon, delta, key=self.key, **about.known)
-            return answer, ledger.remaining(), before
-
-    def again(self, about: config.Config) -> _Found:
-        if self.key is None:
-            raise InvalidArgument("--stored shows the answer of a --key: name it.")
-        with ledgers.open_existing(about.ledger, dataset=about.name) as ledger:
-            answer = stored_answer(about, ledger, self.text, self.key)
-            return answer, ledger.remaining(), math.inf
+def _stored(about: config.Config, text: str, key: str | None) -> _Found:
+    """Return the answer that was released under a key; it costs nothing again."""
+    if key is None:
+        raise InvalidArgument("--stored shows the answer of a --key: name it.")
+    with ledgers.open_existing(about.ledger, dataset=about.name) as ledger:
+        return stored_answer(about, ledger, text, key), ledger.remaining(), math.inf
 
 
 def _drawn(plan: Any, level: float) -> None:
@@ -126,13 +109,15 @@ def query(
         about = config.read(where)
         if epsilon is not None:  # refused before anything is opened
             _drawn(plan_of(about, text, epsilon, delta), level)
-        asked = _Asked(text, key, analyst)
         with out.working("asking the data …"):
-            answer, remaining, before = (
-                asked.again(about)
-                if again or epsilon is None
-                else asked.now(about, epsilon, delta)
-            )
+            if again or epsilon is None:
+                answer, remaining, before = _stored(about, text, key)
+            else:
+                with ledgers.paying(about, analyst) as ledger:
+                    before = len(ledger.history())
+                    statement = about.opened(ledger).prepare(text, **about.known)
+                    answer = statement.release(epsilon, delta, key=key)
+                    remaining = ledger.remaining()
         found = answer.to_dict(level)
         columns = {n: plain(v) for n, v in found.items()}
         receipt = answer.receipt

@@ -34,7 +34,6 @@ from hush.mechanisms.measurement import (
     text_of,
     unit_and_relation,
 )
-from hush.noise.source import Source
 from hush.serialization import freeze, tag_of
 from hush.units import Unit
 
@@ -273,13 +272,6 @@ class Plan:
         """Whether a function of a user's own will see the data."""
         run = [each for step in self.steps for each in (step.mechanism, step.query)]
         return not all(map(is_ours, run)) or any(map(runs_own_functions, run))
-
-    def draw(self, data: Any, source: Source) -> Any:
-        """Return the answers: a tuple for a batch, the value itself otherwise."""
-        answers: tuple[Any, ...] = ()
-        for step in self.steps:
-            answers = (*answers, step.draw(data, source, answers))
-        return answers if self.batch else answers[0]
 
     @cached_property
     def facts(self) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from hush.ledger.stores import FORMAT, Store, open_store
 from hush.ledger.two_phase import Transaction, at
 from hush.ledger.verify import Anchor, Verdict, verify_store
 from hush.mechanisms.measurement import is_ours
+from hush.mechanisms.mechanism import overheard
 from hush.noise.source import SECURE, Source, sourced
 
 _INTERRUPTED = (
@@ -57,13 +58,6 @@ def _void_error(key: str, closing: Entry) -> LedgerError:
         f"key {key!r} was voided (entry {closing.seq}): its charge was given back. "
         "Use a new key."
     )
-
-
-def _overheard() -> bool:
-    """Whether a test stands in for the noise, which is then not secret."""
-    from hush.mechanisms.mechanism import overheard  # light until a release
-
-    return overheard()
 
 
 # -- How a ledger begins, and how an existing one is recognised ------------------------
@@ -483,12 +477,16 @@ class Ledger:
         receipt = receipt_text(
             opening,
             opened.identity,
-            seeded=source.seeded or _overheard(),
+            seeded=source.seeded or overheard(),
             rehearsal=opened.rehearsal,
         )
         at("draw")
         with Withheld() as tried:
-            answer = Release.make(plan.draw(data, source), receipt, outline).text
+            values: tuple[Any, ...] = ()
+            for step in plan.steps:  # a later one may ask what the earlier answered
+                values = (*values, step.draw(data, source, values))
+            drawn = values if plan.batch else values[0]
+            answer = Release.make(drawn, receipt, outline).text
             kind = Kind.SEAL
         at("drawn")
         scope, key = opening.scope, opening.key
@@ -523,7 +521,7 @@ class Ledger:
 
     def _refuse_listeners(self) -> None:
         """Refuse a release whose noise a test replaces, where it would be kept."""
-        if self._store.durable and not self._opened.rehearsal and _overheard():
+        if self._store.durable and not self._opened.rehearsal and overheard():
             raise InsecureSource(
                 "this ledger is for real data, and a replay or another listener stands "
                 "in for its noise. Replay in a ledger in memory, or in one opened with "

@@ -17,7 +17,7 @@ from typing import Any, Final, final
 
 from hush import checks
 from hush.errors import HushError, InvalidArgument
-from hush.mechanisms.mechanism import Mechanism, metric_of
+from hush.mechanisms.mechanism import Mechanism, declaring, metric_of, unheard
 from hush.mechanisms.metrics import Metric
 from hush.noise.source import Source
 from hush.privacy.curve import Curve
@@ -143,17 +143,15 @@ class Measurement:
 
     def draw(self, data: Any, source: Source, earlier: tuple[Any, ...] = ()) -> Any:
         """Return the noisy answer: the only lines that touch data."""
-        from hush.mechanisms.mechanism import declaring  # light until a draw
-
         if self.bound is not None:
             bound = self.bound
             if self.finish is not None:
                 bound = replace(bound, query=replace(bound.query, finish=None))
             with declaring(1):
-                return bound.run(data, source=source)
+                return unheard(bound)(data, source=source)
         value = self._answer(data, earlier)
         with declaring(self.sensitivity):
-            return self.mechanism.run(value, source=source)
+            return unheard(self.mechanism)(value, source=source)
 
     def _answer(self, data: Any, earlier: tuple[Any, ...]) -> Any:
         """Return the exact answer, or the query's public `default` where it fails."""

@@ -306,7 +306,16 @@ def heard(run: Callable[..., Any]) -> Callable[..., Any]:
             return run(self, value, **options)
         return listener.hear(self, value, lambda given: run(self, given, **options))
 
+    wrapped._unheard = run  # type: ignore[attr-defined]
     return wrapped
+
+
+def unheard(mechanism: Any) -> Callable[..., Any]:
+    """Return `run` of a mechanism; without the look for listeners if there is none."""
+    plain = getattr(mechanism.run, "_unheard", None)
+    if plain is None or overheard():
+        return mechanism.run  # type: ignore[no-any-return]
+    return functools.partial(plain, mechanism)
 
 
 def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

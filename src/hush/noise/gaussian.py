@@ -7,6 +7,7 @@ one draw in fifty is rejected. Narrow laws are blocks of one, with nothing to re
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, final
@@ -178,9 +179,13 @@ class GaussianSampler:
         )
         return joined
 
+    def of(self, count: int) -> Callable[[int, Source], Integers]:
+        """Return the way to draw so many: the same steps for all, or by tables."""
+        return self.small if count <= SMALL else self.bulk
+
     def draw(self, count: int, source: Source) -> Integers:
         """Return `count` independent draws."""
-        return (self.small if count <= SMALL else self.bulk)(count, source)
+        return self.of(count)(count, source)
 
 
 @lru_cache(maxsize=64)
@@ -205,5 +210,5 @@ def discrete_gaussian(std: Any, size: Size = None, *, source: Source = SECURE) -
         raise InvalidArgument(
             f"std must be at most 2^50; got {float(exact):g}. Use a coarser lattice."
         )
-    draw, known = _sampler(exact).draw, sourced(source)
-    return shaped(size, np.int64, lambda count: draw(count, known))
+    sampler, known = _sampler(exact), sourced(source)
+    return shaped(size, np.int64, lambda count: sampler.of(count)(count, known))

@@ -7,6 +7,7 @@ a geometric j and an independent sign: j with weight 1, ~j = -(j+1) with weight 
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, final
@@ -229,9 +230,13 @@ class GeometricSampler:
         decided, value = self._middle.decided
         return np.where(decided, value << self._low_bits, _FLAG_MIDDLE)
 
+    def of(self, count: int) -> Callable[[int, Source], Integers]:
+        """Return the way to draw so many: the same steps for all, or by tables."""
+        return self.small if count <= SMALL else self.bulk
+
     def draw(self, count: int, source: Source) -> Integers:
         """Return `count` independent draws."""
-        return (self.small if count <= SMALL else self.bulk)(count, source)
+        return self.of(count)(count, source)
 
 
 @lru_cache(maxsize=64)
@@ -258,7 +263,7 @@ def geometric(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
         np.True_
     """
     sampler, known = _sampler(_checked(scale), signed=False), sourced(source)
-    return shaped(size, np.int64, lambda count: sampler.draw(count, known))
+    return shaped(size, np.int64, lambda count: sampler.of(count)(count, known))
 
 
 def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
@@ -274,4 +279,4 @@ def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) 
     Reference: [CKS20] for the law; digits as in this file's first lines.
     """
     sampler, known = _sampler(_checked(scale), signed=True), sourced(source)
-    return shaped(size, np.int64, lambda count: sampler.draw(count, known))
+    return shaped(size, np.int64, lambda count: sampler.of(count)(count, known))

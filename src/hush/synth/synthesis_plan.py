@@ -7,6 +7,7 @@ from typing import Any, final
 from hush import checks
 from hush.ledger.charge import Plan as Steps
 from hush.mechanisms.mechanism import Mechanism
+from hush.noise.source import Source
 from hush.privacy import Curve
 from hush.synth.domain import Domain
 from hush.synth.fit import Table
@@ -36,6 +37,13 @@ class TreePlan:
         """The plan as a ledger has it."""
         listed = list(self.mechanisms), list(self.questions)
         return Steps.of(*listed, "", None)
+
+    def draw(self, counts: Any, source: Source) -> tuple[Any, ...]:
+        """Return the answers of all steps, each of which sees the earlier ones."""
+        answers: tuple[Any, ...] = ()
+        for step in self.steps.steps:
+            answers = (*answers, step.draw(counts, source, answers))
+        return answers
 
     @property
     def curve(self) -> Curve:

@@ -7,7 +7,6 @@ from typing import Any, final
 from hush import checks, suggestions
 from hush.errors import InvalidArgument
 from hush.ledger.accounts import check_payer
-from hush.ledger.charge import Plan as Steps
 from hush.noise import SECURE, Source
 from hush.noise.source import sourced
 from hush.privacy import ZCDP, Approx, Curve, Pure
@@ -166,8 +165,7 @@ class TreeSynthesizer(suggestions.Helpful):
         mechanisms, questions = list(plan.mechanisms), list(plan.questions)
         noted = {**(notes or {}), "domain": self.domain.plain}
         if ledger is None:
-            steps = Steps.of(mechanisms, questions, version, noted)
-            return _model(plan, steps.draw(counts, source), None, seeded=source.seeded)
+            return _model(plan, plan.draw(counts, source), None, seeded=source.seeded)
         release = ledger.release(
             mechanisms,
             questions,

@@ -136,18 +136,3 @@ def smallest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
 def largest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:
     """Return the mechanism with the most noise for which `good` holds."""
     return _search(make, good, up=False)
-
-
-def at_least(number: Fraction) -> float:
-    """Return the smallest float that is not below `number`."""
-    try:
-        found = float(number)
-    except OverflowError:  # there is none, and what asks for it refuses infinity
-        return math.inf
-    return found if Fraction(found) >= number else math.nextafter(found, math.inf)
-
-
-def at_most(number: Fraction) -> float:
-    """Return the largest float that is not above `number`."""
-    found = float(number)
-    return found if Fraction(found) <= number else math.nextafter(found, -math.inf)

@@ -13,13 +13,13 @@ from hush import checks, law
 from hush.errors import InvalidArgument, Withheld
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms import queries as records
-from hush.mechanisms.calibration import at_least
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric, Records
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
+from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import repeat
 from hush.serialization import tagged
 from hush.units import Neighbors

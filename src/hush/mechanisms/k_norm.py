@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import L1, L2, LInf, Metric, Stated
 from hush.noise import SECURE, Lattice, Norm, Source, discrete_laplace
 from hush.noise.ball import Body, cube, radial
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
 _CORNERS = 8  # up to so many dimensions the corners of a cube are few

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, final
 from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import L1, Metric
@@ -17,6 +17,7 @@ from hush.noise import SECURE, Lattice, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
 from hush.privacy.pairs.dominating import Pair
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
 _EXACT = 4000  # up to here the pair is listed atom by atom

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument, NoBound
-from hush.mechanisms.calibration import at_most
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric
 from hush.mechanisms.partition_selection import KeySelection, Votes, candidates, vote
@@ -19,6 +18,7 @@ from hush.noise import SECURE, Source
 from hush.noise.inversion import exp_bracket
 from hush.privacy.curve import Curve
 from hush.privacy.notions.approx import Approx
+from hush.privacy.rounding import at_most
 from hush.privacy.rules.composition import repeat
 from hush.privacy.rules.group import group
 from hush.serialization import tagged

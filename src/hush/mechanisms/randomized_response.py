@@ -9,7 +9,6 @@ import numpy as np
 
 from hush import checks, law
 from hush.errors import InvalidArgument
-from hush.mechanisms.calibration import at_most
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Hamming, Metric
@@ -17,6 +16,7 @@ from hush.noise import SECURE, Source, bernoulli, integers
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
 from hush.privacy.pairs.dominating import Pair
+from hush.privacy.rounding import at_most
 from hush.privacy.rules.composition import repeat
 from hush.serialization import tagged
 

@@ -11,7 +11,7 @@ from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.fork_safety import Owner
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.listening import heard_turn
 from hush.mechanisms.mechanism import Mechanism
@@ -19,6 +19,7 @@ from hush.mechanisms.metrics import LInf, Metric
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
 # -- A conversation with a mechanism: one question at a time, and never copied ---------

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 
 from hush import checks
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, at_most, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import L1, Metric
@@ -17,6 +17,7 @@ from hush.noise.staircase import StaircaseLaw, staircase
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
 from hush.privacy.pairs.dominating import Pair
+from hush.privacy.rounding import at_least, at_most
 from hush.serialization import tagged
 
 

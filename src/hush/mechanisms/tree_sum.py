@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error, Total
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.listening import heard_turn
@@ -21,6 +21,7 @@ from hush.mechanisms.metrics import L1, Metric
 from hush.mechanisms.sparse_vector import OneAtATime
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
+from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import repeat
 from hush.serialization import tagged
 

@@ -25,9 +25,7 @@ from hush.privacy.discrete_pair import Atoms, above, below
 from hush.privacy.rounding import Floats, down, numbers, scalar, up
 
 if TYPE_CHECKING:
-    from hush.privacy.pld.loss_distribution import LossLaw
-
-    Components = tuple[tuple[LossLaw, int], ...]
+    from hush.privacy.pld.loss_distribution import Components
 
 Bracket = tuple[Floats, Floats]
 

@@ -17,7 +17,7 @@ from hush.privacy.accountants import (
     tightest,
 )
 from hush.privacy.accountants.convolution_step import _cells, above, below
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
+from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
 from privacy.accountants import inversion, repeated
 from privacy.accountants.oracles import Mixture
 

@@ -10,12 +10,12 @@ from hush import checks
 from hush.learn.features import Rows
 from hush.learn.mechanisms.objective_perturbation import ObjectivePerturbation
 from hush.learn.targets import Classes
-from hush.mechanisms.calibration import at_least
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 from hush.units import Neighbors
 

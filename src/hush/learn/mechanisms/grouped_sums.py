@@ -11,11 +11,11 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.learn.exact_sums import BITS, MOST
 from hush.mechanisms import Gaussian, KNorm
-from hush.mechanisms.calibration import at_least
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 from hush.units import Neighbors
 

@@ -21,11 +21,11 @@ from hush.learn.features import Box
 from hush.learn.mechanisms.lattice_sampler import Cover, Diamond, draw
 from hush.learn.mechanisms.potential import GradientNorm, Potential, TotalRisk, rounding
 from hush.learn.targets import Targets
-from hush.mechanisms.calibration import at_least
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 from hush.units import Neighbors
 

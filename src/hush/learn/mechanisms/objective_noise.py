@@ -18,7 +18,6 @@ from scipy import special
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.mechanisms.calibration import at_least
 from hush.noise import (
     SECURE,
     Body,
@@ -29,6 +28,7 @@ from hush.noise import (
     radial,
 )
 from hush.noise.ball import cube
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
 _BITS = 32  # lattice points per scale, as a power of two

@@ -11,7 +11,7 @@ import numpy as np
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.laplace import Geometric
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric
@@ -22,6 +22,7 @@ from hush.mechanisms.quantiles.rank_draw import Choice, draw
 from hush.mechanisms.selection.selection import Gap, bounded_range
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve
+from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import compose
 from hush.serialization import tagged
 

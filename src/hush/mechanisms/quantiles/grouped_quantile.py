@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.laplace import Geometric
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric
@@ -29,6 +29,7 @@ from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.selection import Gap, bounded_range
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
+from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import compose
 from hush.serialization import tagged
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric
 from hush.mechanisms.quantiles.grouped_histograms import CellWeights
@@ -19,6 +19,7 @@ from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.selection import Gap, bounded_range
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.privacy.curve import Curve
+from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import repeat
 from hush.serialization import tagged
 

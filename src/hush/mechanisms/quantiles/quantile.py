@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric, Records
 from hush.mechanisms.queries import clamp, column
@@ -21,6 +21,7 @@ from hush.mechanisms.selection.selection import Gap, bounded_range
 from hush.noise import SECURE, Source
 from hush.noise.categorical import piecewise
 from hush.privacy.curve import Curve
+from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import compose
 from hush.serialization import tagged
 from hush.units import Neighbors

@@ -10,7 +10,7 @@ import numpy as np
 from hush import checks, law
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.error import Error
 from hush.mechanisms.laplace import cover
 from hush.mechanisms.mechanism import Mechanism
@@ -20,6 +20,7 @@ from hush.mechanisms.queries import clamp, column, total
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.noise.laplace import LARGEST
 from hush.privacy.curve import Curve
+from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import compose
 from hush.serialization import tagged
 from hush.units import Neighbors

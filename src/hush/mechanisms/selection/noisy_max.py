@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from hush.mechanisms.selection.selection import Gap, Selection, scores
 from hush.noise import SECURE, Lattice, Source, discrete_laplace, integers
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
 Kind = Literal["laplace", "gumbel", "exponential"]

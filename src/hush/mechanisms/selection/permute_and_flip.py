@@ -8,11 +8,11 @@ from typing import Any, final
 
 from hush import checks
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.calibration import at_least
 from hush.mechanisms.selection.selection import Gap, Selection, scores
 from hush.noise import SECURE, Source, exponential_argmax
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
+from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.checks import finite, given
 from hush.errors import InvalidArgument
-from hush.mechanisms.calibration import at_least, distance
+from hush.mechanisms.calibration import distance
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import LInf, Metric
 from hush.privacy.curve import Curve
 from hush.privacy.notions.bounded_range import BoundedRange
 from hush.privacy.notions.pure import Pure
-from hush.privacy.rounding import total_up
+from hush.privacy.rounding import at_least, total_up
 
 
 def scores(value: Any) -> NDArray[Any]:

@@ -17,13 +17,15 @@ from numpy.typing import ArrayLike
 from hush.privacy.accountants.contour_quadrature import (
     LOG_OUTSIDE,
     TINY,
+    Components,
     Contour,
     Exhausted,
+    Sketch,
+    distinct_laws,
     prepare,
 )
-from hush.privacy.accountants.root_finding import each, solve
-from hush.privacy.accountants.saddle_point import Components, Sketch, checked
 from hush.privacy.pld.loss_distribution import ROUNDING, Bracket
+from hush.privacy.rounding import bracket_each, certified_root
 
 _LOG_SMALLEST = -760.0  # below, δ is less than any positive float
 
@@ -35,7 +37,7 @@ def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
     precision: then the bracket is wide.
 
     Example:
-        >>> from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
+        >>> from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
         >>> step = SubsampledGaussianLoss(std=1.1, rate=256 / 60000, direction="remove")
         >>> lower, upper = delta_bracket([(step, 14062)], 2.381597)
         >>> bool(lower <= upper <= lower * (1 + 1e-8))
@@ -43,29 +45,29 @@ def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
 
     Reference: docs/proofs/contour.md
     """
-    components = checked(components)
+    components = distinct_laws(components)
     with np.errstate(all="ignore"):
-        return each(partial(_delta, components), epsilon)
+        return bracket_each(partial(delta_at, components), epsilon)
 
 
-def epsilon_bracket(components: Components, delta: ArrayLike) -> Bracket:
+def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]:
     """Bracket the smallest epsilon >= 0 at which a composition has this delta.
 
     Guarantee: δ(upper) <= delta, and δ(x) > delta for every 0 <= x < lower; upper is
     infinite where none can be shown.
 
     Example:
-        >>> from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
+        >>> from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
         >>> step = SubsampledGaussianLoss(std=1.1, rate=256 / 60000, direction="remove")
         >>> lower, upper = epsilon_bracket([(step, 14062)], 1e-5)
-        >>> round(float(lower), 6), round(float(upper), 6)
+        >>> round(lower, 6), round(upper, 6)
         (2.381597, 2.381597)
 
     Reference: docs/proofs/contour.md
     """
-    components = checked(components)
+    components = distinct_laws(components)
     with np.errstate(all="ignore"):
-        return each(partial(_epsilon, components), delta)
+        return _epsilon(components, delta)
 
 
 def _log_drop(components: Components, log_value: float) -> float:
@@ -99,7 +101,8 @@ def _constant(components: Components, epsilon: float) -> tuple[float, float] | N
     return low, min(1.0, high + 8 * ROUNDING * abs(top) * near)
 
 
-def _delta(components: Components, epsilon: float) -> tuple[float, float]:
+def delta_at(components: Components, epsilon: float) -> tuple[float, float]:
+    """Bracket delta at one epsilon, for laws that are distinct."""
     if math.isinf(epsilon):
         return _infinite(components) if epsilon > 0 else (1.0 - 2 * ROUNDING, 1.0)
     known = _constant(components, epsilon)
@@ -111,12 +114,12 @@ def _delta(components: Components, epsilon: float) -> tuple[float, float]:
         gap = -math.expm1(min(epsilon - _top(components), 0.0))
         return low, min(1.0, (high + gap) * (1 + 1e-12) + 1e-14)
     try:
-        return _laid(components, sketch, epsilon).delta(epsilon)
+        return _contour_near(components, sketch, epsilon).delta(epsilon)
     except Exhausted:
         return _infinite(components)[0], 1.0
 
 
-def _laid(components: Components, sketch: Sketch, epsilon: float) -> Contour:
+def _contour_near(components: Components, sketch: Sketch, epsilon: float) -> Contour:
     """Lay a contour for delta at epsilon, from a sketch for a delta of about e^-40."""
     c, log_value = sketch.at_epsilon(epsilon)
     log_value = max(log_value, _LOG_SMALLEST)
@@ -133,7 +136,7 @@ def lay(components: Components, epsilon: float) -> Contour | None:
     if epsilon >= _top(components) or sketch.cumulants(0.0)[2] == 0.0:
         return None
     try:
-        return _laid(components, sketch, epsilon)
+        return _contour_near(components, sketch, epsilon)
     except Exhausted:
         return None
 
@@ -171,7 +174,7 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
             break
         guess = moved
         c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)
-    if lower == 0.0 and _delta(components, 0.0)[1] <= delta:
+    if lower == 0.0 and delta_at(components, 0.0)[1] <= delta:
         return 0.0, 0.0
     return min(lower, upper), upper
 
@@ -195,6 +198,6 @@ def _on_contour(contour: Contour, delta: float, guess: float) -> tuple[float, fl
     def excess(side: int, epsilon: float) -> float:
         return math.log(max(contour.delta(epsilon)[side], TINY)) - log_delta
 
-    upper = solve(partial(excess, 1), guess, contour.c, above=True)
+    upper = certified_root(partial(excess, 1), guess, contour.c, above=True)
     start = upper if math.isfinite(upper) else guess
-    return solve(partial(excess, 0), start, contour.c, above=False), upper
+    return certified_root(partial(excess, 0), start, contour.c, above=False), upper

@@ -13,11 +13,10 @@ from typing import final
 import numpy as np
 import scipy
 
+from hush.privacy.accountants.contour_quadrature import Components
 from hush.privacy.accountants.convolution_step import Steps, above, below, rounding
-from hush.privacy.accountants.saddle_point import Components
-from hush.privacy.pld.gaussian_loss import GaussianLoss
+from hush.privacy.pld.gaussian_loss import GaussianLoss, SubsampledGaussianLoss
 from hush.privacy.pld.loss_distribution import ROUNDING, Floats, LossLaw
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 _FLOOR = 1e-290  # what underflow may take, times e^rise for masses of P
 

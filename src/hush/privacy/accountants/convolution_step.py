@@ -13,8 +13,8 @@ from typing import final
 import numpy as np
 import scipy
 
+from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
 from hush.privacy.pld.loss_distribution import ROUNDING, Floats
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 # Gauss-Legendre with six points, correctly rounded.
 _NODES = np.array([0.2386191860831969, 0.6612093864662645, 0.932469514203152])

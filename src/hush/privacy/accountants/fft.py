@@ -19,16 +19,14 @@ from hush.errors import NoBound
 from hush.privacy.accountants.contour_quadrature import (
     LOG_PRECISION,
     TINY,
-    alias_window,
-)
-from hush.privacy.accountants.root_finding import each, solve
-from hush.privacy.accountants.saddle_point import (
     Components,
     Sketch,
-    checked,
+    alias_window,
+    distinct_laws,
     log_chernoff,
 )
 from hush.privacy.pld.loss_distribution import ROUNDING, Bracket, Floats, LossLaw
+from hush.privacy.rounding import bracket_each, certified_root
 
 _POINTS = 1 << 16
 _MOST_COPIES = 10**6
@@ -198,25 +196,24 @@ def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
 
     Reference: docs/proofs/lattice.md
     """
-    components = _small(components)
     with np.errstate(all="ignore"):
-        return each(partial(_delta, components), epsilon)
+        return bracket_each(partial(delta_at, components), epsilon)
 
 
-def epsilon_bracket(components: Components, delta: ArrayLike) -> Bracket:
+def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]:
     """Bracket the smallest epsilon >= 0 at which a composition has this delta.
 
     Guarantee: δ(upper) <= delta, and δ(x) > delta for every 0 <= x < lower.
 
     Reference: docs/proofs/lattice.md
     """
-    components = _small(components)
+    components = _few(components)
     with np.errstate(all="ignore"):
-        return each(partial(_epsilon, components), delta)
+        return _epsilon(components, delta)
 
 
-def _small(components: Components) -> Components:
-    components = checked(components)
+def _few(components: Components) -> Components:
+    components = distinct_laws(components)
     if sum(times for _, times in components) > _MOST_COPIES:
         raise NoBound(
             f"the lattice engine composes at most {_MOST_COPIES} steps: rounding takes "
@@ -225,7 +222,9 @@ def _small(components: Components) -> Components:
     return components
 
 
-def _delta(components: Components, epsilon: float) -> tuple[float, float]:
+def delta_at(components: Components, epsilon: float) -> tuple[float, float]:
+    """Bracket delta at one epsilon."""
+    components = _few(components)
     sketch = _sketch(components, 1e-40)
     c, log_value = sketch.at_epsilon(epsilon)
     if c < 0:  # δ is near one: measure it at a small positive tilt
@@ -250,9 +249,9 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
         def excess(side: int, epsilon: float, line: Lattice = lattice) -> float:
             return math.log(max(line.delta(epsilon)[side], TINY)) - log_delta
 
-        most = solve(partial(excess, 1), guess, c, above=True)
+        most = certified_root(partial(excess, 1), guess, c, above=True)
         start = most if math.isfinite(most) else guess
-        least = solve(partial(excess, 0), start, c, above=False)
+        least = certified_root(partial(excess, 0), start, c, above=False)
         lower, upper = max(lower, least), min(upper, most)
         if not math.isfinite(upper) or abs(upper - guess) <= 0.05 * lattice.spacing:
             break

@@ -14,17 +14,23 @@ from typing import final
 
 import numpy as np
 
-from hush.privacy.accountants.contour_quadrature import TINY, Exhausted, prepare
+from hush.privacy.accountants.contour_quadrature import (
+    TINY,
+    Components,
+    Exhausted,
+    Sketch,
+    log_chernoff,
+    prepare,
+)
 from hush.privacy.accountants.convolution import single_jump
-from hush.privacy.accountants.root_finding import solve
-from hush.privacy.accountants.saddle_point import Components, Sketch, log_chernoff
-from hush.privacy.accountants.transforms import tilted
-from hush.privacy.pld.loss_distribution import ROUNDING, LossLaw
-from hush.privacy.pld.subsampled_gaussian_loss import (
+from hush.privacy.accountants.transforms import rule_at_tilt
+from hush.privacy.pld.gaussian_loss import (
     CellLoss,
     SubsampledGaussianLoss,
     outside,
 )
+from hush.privacy.pld.loss_distribution import ROUNDING, LossLaw
+from hush.privacy.rounding import certified_root
 
 _NEGLIGIBLE = -21.0  # in logs, relative to the answer
 _LOG_OUTSIDE = -23.0
@@ -98,11 +104,11 @@ def epsilon_bracket(
             return math.log(max(line.delta(epsilon)[side], TINY)) - log_delta
 
         slope = max(-log_delta, 1.0) / guess
-        high = solve(partial(excess, 1), guess, slope, above=True)
+        high = certified_root(partial(excess, 1), guess, slope, above=True)
         if high < 1e-9 * guess and excess(1, 0.0) <= 0:
             return 0.0, 0.0
         start = high if math.isfinite(high) else guess
-        low = solve(partial(excess, 0), start, slope, above=False)
+        low = certified_root(partial(excess, 0), start, slope, above=False)
         lower, upper = max(lower, low), min(upper, high)
         stuck = turn > 1 and upper - lower > 0.5 * before
         if upper - lower <= 3e-7 * upper or stuck or not upper > 0:
@@ -208,11 +214,7 @@ def _scale(law: SubsampledGaussianLoss, epsilon: float) -> tuple[float, float]:
 def _log_above(law: LossLaw, s: float, log_drop: float) -> tuple[float, float]:
     """Return an upper bound of log E e^(sL) over the kept losses, and the rest."""
     rule = law.rule(s, 0.0, log_drop, log_drop)
-    at = tilted(rule, s, 0.0)
-    if not at.quadrature_error < 0.5:
-        return math.inf, rule.missing
-    log_mass = at.log_mass + at.log_mass_error + math.log1p(at.quadrature_error)
-    return log_mass, rule.missing
+    return rule_at_tilt(rule, s, 0.0).log_mass_above, rule.missing
 
 
 def _top(

@@ -65,6 +65,17 @@ class Tilted:
     loss_error: Floats
     quadrature_error: float  # relative to the mass
 
+    @property
+    def log_quadrature(self) -> float:
+        """Log of one plus the quadrature error; infinite where that says nothing."""
+        error = self.quadrature_error
+        return math.log1p(error) if error < 0.5 else math.inf
+
+    @property
+    def log_mass_above(self) -> float:
+        """Upper bound of the log of the true mass."""
+        return self.log_mass + self.log_mass_error + self.log_quadrature
+
     def ratio(self, step: float, count: int, copies: int) -> tuple[Complexes, Floats]:
         """Return S and its error: M(c+it)/M(c) = e^(it mean) (1 + S), t = n step."""
         t: Floats = step * np.arange(count, dtype=np.float64)
@@ -114,58 +125,38 @@ def _products(step: float, count: int, p: Floats, d: Floats) -> Complexes:
     return np.asarray((outer @ inner).ravel()[:count])
 
 
-def tilted(rule: Rule, c: float, reach: float) -> Tilted:
+def rule_at_tilt(rule: Rule, c: float, reach: float) -> Tilted:
     """Return the rule under tilt c, certified for |Im z| <= reach."""
-    loss, log_w, loss_error = rule.loss, rule.log_weight, rule.loss_error
+    loss = rule.loss
     size = c * loss
-    exponent = log_w + size
+    exponent = rule.log_weight + size
     top = float(exponent.max())
     p = np.exp(exponent - top)
     total = float(p.sum())
     p /= total
     eta = (
-        rule.weight_error + abs(c) * loss_error + 4 * ROUNDING * (4 + np.abs(exponent))
+        rule.weight_error
+        + abs(c) * rule.loss_error
+        + 4 * ROUNDING * (4 + np.abs(exponent))
     )
     # The plain way: log-sum-exp and a weighted mean.
     log_mass = top + math.log(total)
     log_error = float(p @ eta) + ROUNDING * (32 + 4 * abs(log_mass))
     mean = float(p @ loss)
     mean_error = float(
-        p @ (np.abs(loss - mean) * eta + loss_error)
+        p @ (np.abs(loss - mean) * eta + rule.loss_error)
         + 32 * ROUNDING * (p @ np.abs(loss))
     )
+    # The other way sums masses of P, untilted: e^50 and e^-600 keep them in floats.
     if size.max() < 50.0 and log_mass > -600.0:
-        w = np.exp(log_w)
-        growth, back = np.exp(size), np.abs(np.expm1(-loss))
-        rise = np.abs(np.expm1(size))
-        own = rule.weight_error + ROUNDING * (32 + 4 * np.abs(size) + 4 * np.abs(loss))
-        # Without the identity for Q: M - 1 = defect + Σ w expm1(cL).
-        sum_error = float(w @ (rise * own + abs(c) * loss_error * growth))
-        excess = rule.defect + float(w @ np.expm1(size))
-        error = sum_error + rule.mass_error
-        forward, backward = second_order(size), second_order(-loss)
-        balanced = w @ (
-            (forward + abs(c) * backward) * own + abs(c) * loss_error * (rise + back)
-        )
-        balanced_error = float(balanced) + rule.mass_error + abs(c) * rule.balance_error
-        if balanced_error < error:
-            excess = rule.defect + float(w @ (forward + c * backward))
-            excess += c * rule.imbalance
-            error = balanced_error
+        balance = _Balance.of(rule, c)
+        excess, error = balance.excess()
         if 1 + excess > 2 * error and error / (1 + excess - error) < log_error:
             log_mass = math.log1p(excess)
             log_error = error / (1 + excess - error) + ROUNDING * abs(log_mass)
-        mass = math.exp(log_mass)
-        first = loss * np.expm1(size)
-        first_error = w @ (
-            (np.abs(first) + backward) * own
-            + loss_error * (rise + np.abs(size) * growth + back)
-        )
-        first_error = (float(first_error) + rule.balance_error) / mass
-        balanced_mean = (float(w @ (first + backward)) + rule.imbalance) / mass
-        first_error += abs(balanced_mean) * log_error
-        if first_error < mean_error:
-            mean, mean_error = balanced_mean, first_error
+        centre, centre_error = balance.mean(log_mass, log_error)
+        if centre_error < mean_error:
+            mean, mean_error = centre, centre_error
     distance = loss - mean
     quadrature = rule.quadrature(c, reach) * math.exp(min(-log_mass, 700.0))
     return Tilted(
@@ -177,9 +168,82 @@ def tilted(rule: Rule, c: float, reach: float) -> Tilted:
         weight=p,
         distance=distance,
         weight_error=eta,
-        loss_error=loss_error,
+        loss_error=rule.loss_error,
         quadrature_error=quadrature,
     )
+
+
+@final
+@dataclass(frozen=True)
+class _Balance:
+    """Sums over a rule's points under P, from which nothing of first order cancels.
+
+    With weights w, Σ w = 1 + defect and Σ w (1 - e^-L) = imbalance are known, the
+    latter because Q has a total of one as well.
+    """
+
+    rule: Rule
+    c: float
+    weight: Floats  # w, not tilted
+    growth: Floats  # e^(cL)
+    rise: Floats  # |e^(cL) - 1|
+    back: Floats  # |1 - e^-L|
+    backward: Floats  # E(-L), E(x) = e^x - 1 - x
+    own: Floats  # relative error of a term, beside that of its loss
+
+    @classmethod
+    def of(cls, rule: Rule, c: float) -> "_Balance":
+        """Return the terms of a rule at tilt c."""
+        loss, size = rule.loss, c * rule.loss
+        return cls(
+            rule=rule,
+            c=c,
+            weight=np.exp(rule.log_weight),
+            growth=np.exp(size),
+            rise=np.abs(np.expm1(size)),
+            back=np.abs(np.expm1(-loss)),
+            backward=second_order(-loss),
+            own=rule.weight_error
+            + ROUNDING * (32 + 4 * np.abs(size) + 4 * np.abs(loss)),
+        )
+
+    def excess(self) -> tuple[float, float]:
+        """Return M(c) - 1 and a bound on its error, by the better of two sums."""
+        rule, c, w = self.rule, self.c, self.weight
+        size = c * rule.loss
+        # Without the identity for Q: M - 1 = defect + Σ w expm1(cL).
+        error = float(
+            w @ (self.rise * self.own + abs(c) * rule.loss_error * self.growth)
+        )
+        error += rule.mass_error
+        # With it: M - 1 = defect + Σ w (E(cL) + c E(-L)) + c imbalance.
+        forward = second_order(size)
+        balanced = w @ (
+            (forward + abs(c) * self.backward) * self.own
+            + abs(c) * rule.loss_error * (self.rise + self.back)
+        )
+        balanced_error = float(balanced) + rule.mass_error + abs(c) * rule.balance_error
+        if balanced_error < error:
+            excess = rule.defect + float(w @ (forward + c * self.backward))
+            return excess + c * rule.imbalance, balanced_error
+        return rule.defect + float(w @ np.expm1(size)), error
+
+    def mean(self, log_mass: float, log_error: float) -> tuple[float, float]:
+        """Return the tilted mean and a bound on its error, for a known log mass.
+
+        M'(c) = Σ w L e^(cL) = Σ w (L expm1(cL) + E(-L)) + imbalance.
+        """
+        rule, w = self.rule, self.weight
+        size = self.c * rule.loss
+        mass = math.exp(log_mass)
+        first = rule.loss * np.expm1(size)
+        spread = w @ (
+            (np.abs(first) + self.backward) * self.own
+            + rule.loss_error * (self.rise + np.abs(size) * self.growth + self.back)
+        )
+        mean = (float(w @ (first + self.backward)) + rule.imbalance) / mass
+        error = (float(spread) + rule.balance_error) / mass
+        return mean, error + abs(mean) * log_error
 
 
 # --------------------------------------------------------------------------------------

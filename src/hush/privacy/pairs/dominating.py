@@ -22,8 +22,7 @@ from hush.privacy.rounding import Floats, down, total_up, up
 from hush.serialization import freeze, tagged, written_as
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Components
-    from hush.privacy.pld.loss_distribution import LossLaw
+    from hush.privacy.pld.loss_distribution import Components, LossLaw
 
 
 @final

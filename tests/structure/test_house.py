@@ -48,7 +48,7 @@ SINGLE = {
         audit/distinguisher inference/two_proportions learn/estimators/prior
         learn/mechanisms/certified_solver learn/mechanisms/lattice_sampler
         learn/mechanisms/linear_image learn/sgd/checkpoint ledger/initialization
-        privacy/pairs/bracketing synth/noise_calibration tables/sql/from_where""",
+        synth/noise_calibration tables/sql/from_where""",
     "a word of the field that people look for": """
         mechanisms/measurement
         privacy/notions/bounded_range ledger/request_description

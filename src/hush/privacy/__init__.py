@@ -12,8 +12,13 @@ from hush.privacy.notions.rdp import RDP
 from hush.privacy.notions.tradeoff import Tradeoff
 from hush.privacy.notions.zcdp import ZCDP
 from hush.privacy.pairs.curve_interval import Between, Worst, worst
-from hush.privacy.pairs.densities import ContinuousLaplace, Density, Normal, Shifted
-from hush.privacy.pairs.dominating import Pair
+from hush.privacy.pairs.dominating import (
+    ContinuousLaplace,
+    Density,
+    Normal,
+    Pair,
+    Shifted,
+)
 from hush.privacy.rules.amplification import (
     Sampled,
     Subset,

@@ -93,7 +93,7 @@ def numbers(
 # -- Roots of falling functions, on the side that was seen to be safe ------------------
 
 
-def neighbors_of_crossing(
+def crossing_ends(
     function: Callable[[float], float],
     level: float,
     low: float,

@@ -238,7 +238,7 @@ def test_a_split_that_forgets_one_side_is_caught():
     oracle = Mixture(1.0, 0.1, "remove")
 
     def excess(candidate):
-        sums = convolution._one(law, candidate, 1)
+        sums = convolution._one_step(law, candidate, 1)
         curve, least = sums.curve(), sums.least
         return min(
             float(curve[i] - oracle._curve(mp.mpf(least + spacing * i)))

@@ -91,7 +91,7 @@ def _product(first: Floats, second: Floats) -> Floats:
     return result
 
 
-def _one(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:
+def _one_step(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:
     """Return one step with the exact law beyond its last cell."""
     stay = math.log1p(-law.rate)
     rises = steps.start + steps.spacing * np.arange(steps.mass.size, dtype=np.float64)
@@ -167,7 +167,7 @@ def polygon(
     """Return a bound of the curve (side 0 below, 1 above) up to a rise of the sum."""
     spacing = rise / count
     steps = above(law, spacing, count) if side else below(law, spacing, count)
-    sums = _power(_one(law, steps, side), times)
+    sums = _power(_one_step(law, steps, side), times)
     # Positive sums: a rounding for each term and step, and what every step carried.
     slack = times * (3 * count + 64 + 8 * rise) * ROUNDING * (1 if side else -1)
     floor = _FLOOR * math.exp(rise) if side else 0.0

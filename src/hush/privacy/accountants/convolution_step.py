@@ -65,7 +65,7 @@ def rounding(z: Floats, size: Floats) -> Floats:
     return np.asarray(ROUNDING * (64 + 8 * (1 + np.abs(z)) * (1 + size)))
 
 
-def _between(z: Floats, size: Floats) -> tuple[Floats, Floats]:
+def _normal_masses(z: Floats, size: Floats) -> tuple[Floats, Floats]:
     """Return Φ(z_(i+1)) - Φ(z_i) and a bound on its error."""
     a, b = z[:-1], z[1:]
     flip = a > 0
@@ -84,8 +84,8 @@ def _cells(law: SubsampledGaussianLoss, rises: Floats) -> _Cells:
     shift = 0.5 / law.std
     z = law.std * y
     size = np.abs(z) + shift + law.std
-    mass, mass_error = _between(z + shift, size)
-    part, part_error = _between(z - shift, size)
+    mass, mass_error = _normal_masses(z + shift, size)
+    part, part_error = _normal_masses(z - shift, size)
     left = odds * part - s[:-1] * mass
     right = s[1:] * mass - odds * part
     left_error = odds * part_error + s[:-1] * mass_error + 8 * ROUNDING * odds * part

@@ -290,24 +290,24 @@ def _cell(
         # At least so many in the cell: choose them, the others are anywhere below.
         if hits == 1 or terms[-1](epsilon)[1] < math.exp(max(log_value - 12, -740.0)):
             rest = _chernoff(
-                _composed((cell, hits), (up_to, times - hits)),
+                _composition((cell, hits), (up_to, times - hits)),
                 log_ways,
                 epsilon,
                 log_value,
             )
             if rest(epsilon)[1] < math.exp(max(log_value + _NEGLIGIBLE, -740.0)):
                 return [*terms, rest]
-        parts = _composed((cell, hits), (under, times - hits))
+        parts = _composition((cell, hits), (under, times - hits))
         terms.append(_term(parts, log_ways, epsilon, log_value))
     if times > _MOST_HITS:
         hits = _MOST_HITS + 1
         log_ways = _log_choose(times, hits) + hits * unit
-        parts = _composed((cell, hits), (up_to, times - hits))
+        parts = _composition((cell, hits), (up_to, times - hits))
         terms.append(_chernoff(parts, log_ways, epsilon, log_value))
     return terms
 
 
-def _composed(*parts: tuple[CellLoss, int]) -> Components:
+def _composition(*parts: tuple[CellLoss, int]) -> Components:
     return tuple(part for part in parts if part[1] > 0)
 
 

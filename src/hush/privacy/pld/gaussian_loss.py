@@ -198,7 +198,7 @@ class SubsampledGaussianLoss(MixtureLoss):
         """The density is smallest at an end."""
         return self.log_base(np.maximum(np.abs(left), np.abs(right)))
 
-    def _shifted(
+    def _bound_on_shifted_path(
         self, power: float, log_mass: float, log_drop: float
     ) -> Callable[[float], float]:
         """Integrate along x + iτ, where |ℓ^(w)| = |ℓ|^power e^(-t arg ℓ), arg ℓ > 0."""
@@ -435,7 +435,7 @@ class CellLoss(PartLoss):
         decay = super().decay(tilt, log_mass, log_drop)
         return replace(decay, variation=math.inf, atoms=1.0)
 
-    def _shifted(
+    def _bound_on_shifted_path(
         self, power: float, log_mass: float, log_drop: float
     ) -> Callable[[float], float]:
         left, right, _ = self.window(log_drop)

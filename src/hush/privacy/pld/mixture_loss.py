@@ -318,10 +318,10 @@ class MixtureLoss(LossLaw):
         tilted = atom_mass + power * log_likelihood(atom_y, self.rate) - log_mass
         atoms = float(np.exp(tilted).sum()) * (1 + 1e-9)
         variation = 4 * math.exp(min(peak, 700.0)) * (1 + 1e-9)
-        shifted = self._shifted(power, log_mass, log_drop)
+        shifted = self._bound_on_shifted_path(power, log_mass, log_drop)
         return Decay(lengths, masses, variation, atoms, shifted)
 
-    def _shifted(
+    def _bound_on_shifted_path(
         self, power: float, log_mass: float, log_drop: float
     ) -> Callable[[float], float] | None:
         """Return the bound that moving the path of integration upwards gives."""

@@ -131,14 +131,18 @@ class Amplified(Curve):
 
     def components(self) -> "tuple[Components, Components]":
         """Return the loss laws of both directions, or a pair from dots."""
-        return self._sampled(self.base.components()[0]) or super().components()
+        return (
+            self._sampled_components(self.base.components()[0]) or super().components()
+        )
 
     def components_lower(self) -> "tuple[Components, Components]":
         """Return the same from below."""
-        found = self._sampled(self.base.components_lower()[0])
+        found = self._sampled_components(self.base.components_lower()[0])
         return found or super().components_lower()
 
-    def _sampled(self, parts: "Components") -> "tuple[Components, Components] | None":
+    def _sampled_components(
+        self, parts: "Components"
+    ) -> "tuple[Components, Components] | None":
         if len(parts) != 1 or parts[0][1] != 1:  # a composition is no single law
             return None
         found = self._laws(parts[0][0])

@@ -110,6 +110,7 @@ def crossing_ends(
 
     def height(x: float) -> float:
         value = function(x)
+        # Logs of floats lie within ±745: what has none is given a height beyond.
         if math.isinf(value):
             return 800.0
         return (math.log(value) if value > 0 else -800.0) - max(target, -790.0)
@@ -117,7 +118,7 @@ def crossing_ends(
     # The secant goes through the two points nearest to the level, the nearer one last.
     seen = sorted(((height(x), x) for x in (low, high)), key=lambda p: -abs(p[0]))
     hair, stalled = 0.4 * relative, 0
-    for _ in range(200):
+    for _ in range(200):  # halving alone would need some fifty for floats side by side
         if high - low <= relative * high:
             break
         (last_y, last_x), (y, x) = seen
@@ -151,6 +152,26 @@ def bracket_each(
     return pairs[:, 0].reshape(points.shape), pairs[:, 1].reshape(points.shape)
 
 
+# Of `certified_root`, whose excess is a difference of two log δ.
+_ENOUGH = 1e-11  # so near to zero, on the sound side, a point is the answer
+_HAIR = (
+    5e-12  # how far beside zero a step aims, lest rounding take it to the wrong side
+)
+_NEAR = 1e-4  # below it a point lies next to the root
+_PATIENCE = 8  # points next to the root before the hair grows
+_LONGEST = 50.0  # a step is no longer: slopes change on the way
+_NARROW = 4e-15  # of the root: some twenty floats, no middle is worth another call
+
+
+def _hair_after(near: int) -> float:
+    """Return how far beside zero to aim after so many points next to the root.
+
+    Brackets have a width, which grows where digits run out: after a while aim further
+    to the side, up to 3^14 hairs or 2e-5, and be content with less.
+    """
+    return _HAIR * 3.0 ** min(max(near - _PATIENCE, 0), 14)
+
+
 def certified_root(
     excess: Callable[[float], float], guess: float, slope: float, *, above: bool
 ) -> float:
@@ -163,30 +184,34 @@ def certified_root(
     slope = max(abs(slope), 1e-9)
     x, last_x, last_y, width = max(guess, 0.0), math.nan, math.nan, math.inf
     near = 0
-    for turn in range(120):
+    for turn in range(120):  # far more than are needed, even where many steps halve
         y = excess(x)
         if math.isnan(y):  # what cannot be told is not certified
             y = math.inf if above else -math.inf
         good = y <= 0 if above else y >= 0
-        # Brackets have a width, which grows where digits run out: after a while next
-        # to the answer aim further to the side, and be content with less.
-        near += abs(y) < 1e-4
-        hair = 5e-12 * 3.0 ** min(max(near - 8, 0), 14)
-        if good and (abs(y) < max(1e-11, 3 * hair) or (above and x == 0.0)):
+        near += abs(y) < _NEAR
+        hair = _hair_after(near)
+        if good and (abs(y) < max(_ENOUGH, 3 * hair) or (above and x == 0.0)):
             return x
         if y > 0 or (not above and good):
             low = max(low, x)
         else:
             high = min(high, x)
-        if math.isfinite(high) and high - low <= 4e-15 * high:
+        if math.isfinite(high) and high - low <= _NARROW * high:
             break
+        # A chord replaces the slope where rounding does not make it: it is no flatter
+        # than a thousandth of the old one, or long enough, and not out in the tail;
+        # next to the root it must also be longer than the hairs.
         seen = (last_y - y) / (x - last_x) if x != last_x else math.nan
         clear = seen > 0 and abs(last_y - y) > 1e-3 and abs(y) < 30
-        told = math.isfinite(seen) and (seen > 1e-3 * slope or clear)
-        slope = seen if told and (near <= 8 or abs(last_y - y) > 100 * hair) else slope
+        usable = math.isfinite(seen) and (seen > 1e-3 * slope or clear)
+        usable = usable and (near <= _PATIENCE or abs(last_y - y) > 100 * hair)
+        slope = seen if usable else slope
         last_x, last_y = x, y
         # Newton, aimed a hair to the side that can be certified.
-        x = x + (max(min(y, 50.0), -50.0) + (hair if above else -hair)) / slope
+        aim = hair if above else -hair
+        x = x + (max(min(y, _LONGEST), -_LONGEST) + aim) / slope
+        # Every fourth turn the ends must have come nearer by three quarters.
         stalled = turn % 4 == 3 and math.isfinite(width) and high - low > 0.25 * width
         width = high - low if turn % 4 == 3 else width
         if turn > 6 and math.isinf(high):

@@ -28,6 +28,10 @@ from hush.privacy.pld.loss_distribution import ROUNDING, Bracket
 from hush.privacy.rounding import bracket_each, certified_root
 
 _LOG_SMALLEST = -760.0  # below, δ is less than any positive float
+_LOG_FIRST = (
+    -40.0
+)  # of the δ that laws are first sketched for, when it is not known yet
+_LOG_LAST = -20.0  # a larger δ deserves a narrower sketch
 
 
 def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
@@ -71,12 +75,16 @@ def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]
 
 
 def _log_drop(components: Components, log_value: float) -> float:
+    """Return the log of the mass that each law may leave out of its window.
+
+    All copies together leave out e^LOG_OUTSIDE of an answer of size e^log_value.
+    """
     count = math.fsum(float(times) for _, times in components)
     return min(log_value, 0.0) + LOG_OUTSIDE - math.log(count)
 
 
 def _infinite(components: Components) -> tuple[float, float]:
-    """Bracket the probability that some loss is infinite."""
+    """Bracket the probability that some loss is infinite: 1 - Π (1 - mass)^k."""
     low = high = 0.0
     for law, times in components:
         low += times * math.log1p(-min(law.infinite_mass_lower, 1 - ROUNDING))
@@ -108,7 +116,7 @@ def delta_at(components: Components, epsilon: float) -> tuple[float, float]:
     known = _constant(components, epsilon)
     if known is not None:
         return known
-    sketch = Sketch.of(components, _log_drop(components, -40.0))
+    sketch = Sketch.of(components, _log_drop(components, _LOG_FIRST))
     if sketch.cumulants(0.0)[2] == 0.0:
         low, high = _infinite(components)
         gap = -math.expm1(min(epsilon - _top(components), 0.0))
@@ -123,7 +131,7 @@ def _contour_near(components: Components, sketch: Sketch, epsilon: float) -> Con
     """Lay a contour for delta at epsilon, from a sketch for a delta of about e^-40."""
     c, log_value = sketch.at_epsilon(epsilon)
     log_value = max(log_value, _LOG_SMALLEST)
-    if log_value < -40.0 or log_value > -20.0:
+    if log_value < _LOG_FIRST or log_value > _LOG_LAST:
         sketch = Sketch.of(components, _log_drop(components, log_value))
         c, log_value = sketch.at_epsilon(epsilon)
         log_value = max(log_value, _LOG_SMALLEST)
@@ -132,7 +140,7 @@ def _contour_near(components: Components, sketch: Sketch, epsilon: float) -> Con
 
 def lay(components: Components, epsilon: float) -> Contour | None:
     """Return a contour for delta near a finite epsilon, where one can be laid."""
-    sketch = Sketch.of(components, _log_drop(components, -40.0))
+    sketch = Sketch.of(components, _log_drop(components, _LOG_FIRST))
     if epsilon >= _top(components) or sketch.cumulants(0.0)[2] == 0.0:
         return None
     try:
@@ -166,11 +174,12 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
             break
         found = _on_contour(contour, delta, guess)
         lower, upper = max(lower, found[0]), min(upper, found[1])
+        # Ten times sharper than what lets other engines be asked.
         if upper - lower <= 1e-7 * upper or not math.isfinite(upper):
             break
         # The estimate was off, as it is where no saddle exists: move the contour.
         moved = lower if lower > 0 else upper
-        if abs(moved - guess) <= 1e-3 * abs(guess):
+        if abs(moved - guess) <= 1e-3 * abs(guess):  # it would be the same contour
             break
         guess = moved
         c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)

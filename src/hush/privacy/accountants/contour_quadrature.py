@@ -82,13 +82,18 @@ class Sketch:
         top = np.maximum.reduceat(exponent, self.starts)
         total = np.add.reduceat(np.exp(exponent - top[self.owner]), self.starts)
         plain = top + np.log(total)
+        # For a log near zero E e^(cL) - 1 = Σ w expm1(cL) keeps the digits, as long as
+        # no term is so large that it takes those of all others.
         if size.max() > 30:
             return np.asarray(plain)
         excess = np.add.reduceat(np.exp(self.log_weight) * np.expm1(size), self.starts)
         return np.asarray(np.where(np.abs(plain) < 1e-3, np.log1p(excess), plain))
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
-        """Return K(c), K'(c) and K''(c) of the composition."""
+        """Return K(c), K'(c) and K''(c) of the composition.
+
+        K = Σ k log E e^(cL) + v c(c+1)/2; K' and K'' are the tilted mean and variance.
+        """
         exponent = self.log_weight + c * self.loss
         top = np.maximum.reduceat(exponent, self.starts)
         p = np.exp(exponent - top[self.owner])
@@ -119,12 +124,14 @@ class Sketch:
 
         Tails that fall slower than exponentially have no saddle: there the tilted law
         leans on the end of the window, whose jump makes the transform decay slowly. A
-        smaller tilt costs digits by cancellation instead; sixteen are too many.
+        smaller tilt costs digits by cancellation instead; sixteen are too many. A
+        share of e^-30 on the edge is as little as what is cut off elsewhere, and e^18
+        lost leaves eight digits of sixteen.
         """
         if c <= 0 or self.edge(c) < -30:
             return c
         low, high = c / 100, c
-        for _ in range(20):
+        for _ in range(20):  # the tilt to a millionth of itself
             middle = (low + high) / 2
             k = self.cumulants(middle)[0]
             lost = k - middle * epsilon - log_value
@@ -143,7 +150,9 @@ class Sketch:
     ) -> tuple[float, float]:
         """Return the saddle and log of the saddle-point estimate there.
 
-        A positive tilt measures delta; one in (-1, 0) measures 1 - delta, which is
+        At the saddle Φ(c) = K(c) - cε - log|c(1+c)| has no slope; it is found by Newton
+        on u, c = e^u or -1/(1+e^-u), with halving where that leaves its bounds. A
+        positive tilt measures delta; one in (-1, 0) measures 1 - delta, which is
         not what a part of a law can use: it asks for `positive`.
         """
         _, mean, variance = self.cumulants(0.0)
@@ -152,12 +161,14 @@ class Sketch:
         def place(u: float) -> float:
             return math.exp(u) if positive else -1 / (1 + math.exp(-u))
 
+        # Tilts from e^-60 to e^60, or no nearer than e^-40 to one of the two poles.
         low, high = (-60.0, 60.0) if positive else (-40.0, 40.0)
         u = min(max(-0.5 * math.log(variance), low + 1), high - 1) if positive else 0.0
         c = place(u)
         for _ in range(100):
             c = place(u)
             k, slope, bend = self.cumulants(c)
+            # Φ'(c), Φ''(c), and dc/du.
             gradient = slope - epsilon - 1 / c - 1 / (1 + c)
             curvature = bend + 1 / c**2 + 1 / (1 + c) ** 2
             jacobian = c if positive else c * (1 + c)
@@ -167,6 +178,7 @@ class Sketch:
                 low = u
             move = -gradient / max(abs(curvature * jacobian), 1e-300)
             move = move if jacobian > 0 else -move
+            # Any tilt is sound, and within a thousandth of the saddle none is better.
             if abs(move) < 1e-3 or high - low < 1e-6:
                 break
             u = u + max(-3.0, min(3.0, move))
@@ -175,9 +187,14 @@ class Sketch:
         return c, _estimate(c, k - c * epsilon, bend)
 
     def at_delta(self, log_delta: float) -> tuple[float, float]:
-        """Return the tilt and epsilon at which the saddle-point estimate is delta."""
+        """Return the tilt and epsilon at which the saddle-point estimate is delta.
+
+        Every c is the saddle of ε(c) = K'(c) - 1/c - 1/(1+c); c is found by Newton on
+        log c, as in `at_epsilon`.
+        """
         _, _, variance = self.cumulants(0.0)
         low, high = -60.0, 60.0
+        # That of a Gaussian loss of this variance: δ is about e^(-c² variance/2).
         u = 0.5 * math.log(2 * max(-log_delta, 0.1) / variance)
         u = min(max(u, low + 1), high - 1)
         c, epsilon = 1.0, 0.0
@@ -201,6 +218,7 @@ class Sketch:
 
 
 def _estimate(c: float, exponent: float, bend: float) -> float:
+    """Return log of e^exponent / (|c(c+1)| √(2πΦ'')), Φ'' = K'' + 1/c² + 1/(1+c)²."""
     curvature = bend + 1 / c**2 + 1 / (1 + c) ** 2
     return (
         exponent - math.log(abs(c * (c + 1))) - 0.5 * math.log(2 * math.pi * curvature)
@@ -251,7 +269,8 @@ class Contour:
         for s, log_mass in self.aliases:
             part = _alias(self.c, width, epsilon, s, log_mass)
             if s > self.c and room > 0:
-                # Few can exceed the top: K(s) <= s top + v s (s+1)/2 at any tilt.
+                # Few can exceed the top: K(s) <= s top + v s (s+1)/2 at any tilt. This
+                # one puts aliases of a law without Gaussian part below e^-60 of K(c).
                 rise = 60 + self.c * max(self.top - epsilon, 0.0)
                 s = self.c + (rise + abs(self.log_scale - self.c * epsilon)) / room
                 bound = s * self.top + 0.5 * self.gaussian * s * (s + 1)
@@ -331,9 +350,12 @@ class Contour:
 
 
 def _alias(c: float, width: float, epsilon: float, s: float, log_mass: float) -> float:
-    """Return log Σ_m of δ(ε ± m width) e^(±cm width) by Chernoff at tilt s."""
+    """Return log Σ_m of δ(ε ± m width) e^(±cm width) by Chernoff at tilt s.
+
+    δ(x) <= κ(s) e^(K(s) - sx), so the terms m = 1, 2, … are a geometric series.
+    """
     fall = abs(s - c) * width
-    if not fall > 1e-3:
+    if not fall > 1e-3:  # the series hardly falls: nothing is claimed
         return math.inf
     part = log_chernoff(s) + log_mass - s * epsilon - fall
     return part - math.log(-math.expm1(-fall))
@@ -580,7 +602,9 @@ def alias_window(
     sketch: Sketch, c: float, epsilon: float, log_value: float, bend: float
 ) -> tuple[float, float, float]:
     """Return tilts beside c and the width at which aliases are negligible."""
-    # Beside the top of a bounded law nothing varies, and the kernel sets the scale.
+    # The tilts that are tried lie up to 13 standard deviations of the tilted integrand
+    # away. Beside the top of a bounded law nothing varies, and the kernel sets the
+    # scale.
     spread = 1 / math.sqrt(bend + 0.01 / c**2)
     offsets = np.array([0.3, 1.0, 2.0, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 13.0]) * spread
 
@@ -602,7 +626,7 @@ def alias_window(
     if not sketch.gaussian:
         # Beyond the largest loss there is nothing to alias.
         largest = np.maximum.reduceat(sketch.loss, sketch.starts)
-        room = float(sketch.times @ largest) - epsilon
+        room = float(sketch.times @ largest) - epsilon  # five percent more is safe
         best_right = min(best_right, (1.05 * max(room, 0.0) + 0.1 / spread, rights[-1]))
     return best_left[1], best_right[1], max(best_left[0], best_right[0], 1 / spread)
 
@@ -631,7 +655,8 @@ def _reach(
         count = max(t / step, 8.0)
         if count <= most:
             return math.ceil(count), False, 0.0
-    # Where it falls slowly, try harder, then ask for nine digits, then for seven.
+    # Where it falls slowly, bound it the slow way from 160 nodes on, ask for e^9 less,
+    # nine digits, from 1024 on, and for e^14 less, seven digits, from 4096 on.
     for enough, relief, patient in (
         (160, 0.0, False),
         (1024, 0.0, True),
@@ -640,12 +665,13 @@ def _reach(
     ):
         count = 8.0
         while log_tail(count, patient=patient) > goal + relief:
-            count *= 1.25
+            count *= 1.25  # at most a quarter more nodes than are needed
             if count > min(enough, most):
                 break
         else:
             return math.ceil(count), patient, 0.0
     t = step * most
-    # At least one, so that the Gaussian factor alone makes the density's tail converge.
+    # A Gaussian of variance v takes v t²/2 more off the tail: what is short of nine
+    # digits, at least one, so that it alone makes the density's tail converge.
     short = max(log_tail(most, patient=True) - goal - 9.0, 1.0)
     return most, True, 2 * short / (t * t)

@@ -33,7 +33,7 @@ Improve = Callable[[float, float], tuple[float, float]]
 
 _SHARP = 1e-6  # of the answer: what no other engine is asked to narrow
 _SHARPEST = 1e-300  # sums of smaller δ have few bits or none: no bound is proven
-_LATTICE_COPIES = 2000  # beyond, its bracket is too wide to help
+_LATTICE_COPIES = 2000  # beyond, its bracket, √copies Δ/2 wide, is too wide to help
 # Relative widths on a contour that was laid for a neighbor: what needs no new contour,
 # and what needs no other engine. One ε alone is answered more sharply, at a cost that
 # an array of them need not pay.
@@ -262,7 +262,8 @@ def _width(bracket: Floats) -> float:
 
 # -- Exact composition of few atoms: all joint losses, listed --------------------------
 
-_MOST = 20_000
+# Beyond, the contour is as fast: its cost grows neither with outcomes nor with steps.
+_MOST = 20_000  # joint outcomes
 _MOST_STEPS = 64
 
 
@@ -281,7 +282,7 @@ class Enumeration:
     def delta(self, epsilon: ArrayLike) -> Bracket:
         """Bracket the sum of the non-negative gains."""
         epsilon = np.asarray(epsilon, dtype=np.float64)[..., None]
-        slack = 64 * ULP + self.losses.size * ULP
+        slack = 64 * ULP + self.losses.size * ULP  # a rounding for each term of a sum
         low = (
             -np.expm1(np.minimum(epsilon + self.blur - self.losses, 0.0)) @ self.masses
         )
@@ -311,6 +312,8 @@ def enumerate_losses(components: Components) -> Enumeration | None:
         return None
     spans = [max(map(abs, law.losses), default=0.0) for law in atoms]
     span = sum(s * times for s, (_, times) in zip(spans, components, strict=True))
+    # Some fifty roundings of the largest sum: equal sums, added in different orders,
+    # agree to that.
     tolerance = 1e-14 * span or 1e-300
     losses, masses, log_finite = np.zeros(1), np.ones(1), 0.0
     for law, (_, times) in zip(atoms, components, strict=True):
@@ -328,6 +331,7 @@ def enumerate_losses(components: Components) -> Enumeration | None:
             log_finite += _log_rest(law.infinite_mass)
             if losses.size > _MOST:
                 return None
+    # Every step moves a sum by half a tolerance at most; twice that, and the roundings.
     blur = (steps + 1) * tolerance * 2 + 8 * ULP * span
     return Enumeration(losses, masses, abs(math.expm1(log_finite)), blur)
 

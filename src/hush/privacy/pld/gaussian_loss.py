@@ -29,6 +29,7 @@ from hush.privacy.pld.loss_distribution import (
 )
 from hush.privacy.pld.mixture_loss import MixtureLoss
 
+# For ∫ of Mills' slope over at most 1/2: ten points err by less than rounding.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
@@ -65,7 +66,7 @@ def gaussian_delta(epsilon: ArrayLike, mu: float) -> Bracket:
     size = np.abs(epsilon)
     a = size / mu - mu / 2
     # δ = φ(a) (m(a) - m(a + mu)) with m the Mills ratio.
-    if mu < 0.5:
+    if mu < 0.5:  # then m(a) - m(a + mu) loses digits: integrate minus its derivative
         points = a[..., None] + mu * (1 + _NODES) / 2
         difference = (_mills_drop(points) @ _WEIGHTS) * (mu / 2)
         loss_of_digits = np.ones_like(a)
@@ -238,6 +239,8 @@ class SubsampledGaussianLoss(MixtureLoss):
 # kept window add the vertical pieces. For t < 0 the path moves downwards, with the
 # same bound.
 
+# Heights that are tried: θ from π/2 down to a hundredth of it, √2 apart. Cells whose
+# lower ends bound the argument, narrow enough to lose little by that.
 _ANGLES = np.pi / 2 * 2.0 ** (-np.arange(14) / 2)
 _CELLS = 768
 

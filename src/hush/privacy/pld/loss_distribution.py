@@ -72,10 +72,12 @@ class Decay:
     def log_bound(self, t: float, *, patient: bool = False) -> float:
         """Return log of a bound on the ratio for all |t'| >= t."""
         up = math.exp(min(self.slack, 700.0))
-        # |sin x / x| never exceeds 0.2173 beyond x = π, nor 1/x anywhere.
+        # The transform of a uniform law of length λ is sin x / x, x = tλ/2. It never
+        # exceeds 0.2173 beyond x = π, nor 1/x anywhere, which is less from 4.6 on.
         x = 0.5 * t * self.lengths
         near = np.maximum(np.sinc(np.minimum(x, 3.2) / np.pi), 0.2173)
         envelope = np.where(x < 4.6, near, 1 / np.maximum(x, 4.6))
+        # Σ m_r of the mass is in layers, each of which keeps its envelope at most.
         layered = 1.0 - float(self.masses @ (1.0 - envelope)) * (1 - 1e-9) / up
         varied = (self.atoms + self.variation / t) * up if t > 0 else 1.0
         bound = math.log(max(min(layered, varied, 1.0), 1e-300))

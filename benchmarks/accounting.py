@@ -108,7 +108,7 @@ def ours(
     std: float, rate: float, times: int, delta: float, repeats: int = 3
 ) -> tuple[float, float, float]:
     from hush.privacy.accountants.tightest import epsilon_bracket
-    from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
+    from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
 
     best, low, high = math.inf, 0.0, 0.0
     for _ in range(repeats):
@@ -190,9 +190,8 @@ def grid() -> list[str]:
 def mix() -> list[str]:
     from hush.privacy.accountants.tightest import epsilon_bracket
     from hush.privacy.pld.discrete_loss import AtomsLoss
-    from hush.privacy.pld.gaussian_loss import GaussianLoss
+    from hush.privacy.pld.gaussian_loss import GaussianLoss, SubsampledGaussianLoss
     from hush.privacy.pld.laplace_loss import LaplaceLoss
-    from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
     laws = [(LaplaceLoss(5 + 0.5 * i), 1) for i in range(50)]
     laws += [(GaussianLoss(0.05 + 0.01 * i), 1) for i in range(20)]

@@ -16,7 +16,7 @@ from hush import legacy_formats, serialization
 from hush.errors import HushError, InvalidArgument
 from hush.mechanisms import Laplace, Mechanism, tagged
 from hush.privacy import Curve, Pair, Pure
-from hush.privacy.pairs.densities import Density
+from hush.privacy.pairs.dominating import Density
 from hush.serialization import decode, encode, freeze, kind_of, tag_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from hush.privacy import Pair, Pure, geometric, group, poisson, replace_one, worst
 from hush.privacy.discrete_pair import Atoms
-from hush.privacy.rules.group import chain, falling, symmetric
+from hush.privacy.rules.group import chain, profile_corners, symmetric
 from privacy import truths
 from privacy.truths import Truth
 
@@ -115,7 +115,7 @@ def test_a_chain_is_the_best_test_of_a_test():
     x, y = made.power
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         assert abs(b - float(power(outer, power(inner, Fraction(a))))) < 1e-14
-    knots, delta = falling(made)
+    knots, delta = profile_corners(made)
     assert np.allclose(delta, made.hockey(knots), rtol=1e-14)
     twice = symmetric(made, upper=True)
     assert np.allclose(twice.hockey(knots), twice.reversed.hockey(knots), rtol=1e-13)

@@ -18,8 +18,8 @@ from hush.privacy.curve import Curve
 from hush.privacy.notions.bounded_range import BoundedRange
 from hush.privacy.pld import discrete_loss
 from hush.privacy.pld.fixed_size_gaussian_loss import MirroredLoss
+from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
 from hush.privacy.pld.laplace_loss import RangeLoss
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 
 def two_losses(span, epsilon):

@@ -25,19 +25,6 @@ TWICE = {
 # Circles of imports that are only closed inside functions or for the type checker: a
 # circle may shrink, and none may be added.
 CIRCLES = {
-    "a curve is written, composed and bracketed by what is itself made of curves": """
-        privacy/accountants/dispatch privacy/accountants/exact privacy/curve
-        privacy/notions/approx privacy/notions/bounded_range privacy/notions/gdp
-        privacy/notions/pure privacy/notions/rdp privacy/notions/zcdp
-        privacy/pairs/bracketing privacy/pairs/curve_interval privacy/pairs/dominating
-        privacy/pld/discrete_loss privacy/rules/amplification
-        privacy/rules/composed_loss privacy/rules/curve_serialization
-        privacy/rules/fixed_size_sampling privacy/rules/optimal_composition
-        privacy/rules/poisson_sampling privacy/rules/shuffle""",
-    "any loss can be sampled, and a sampled loss is one": """
-        privacy/pld/loss_distribution privacy/pld/subsampled_loss""",
-    "a Gaussian loss has a sampled form of its own": """
-        privacy/pld/gaussian_loss privacy/pld/subsampled_gaussian_loss""",
     "a data set makes queries, joins and answers, which know their data set": """
         tables/aggregates/count_distinct tables/cross_tabulation tables/dataset
         tables/join tables/queries/answer tables/queries/private_bounds
@@ -61,15 +48,15 @@ SINGLE = {
         audit/distinguisher inference/two_proportions learn/estimators/prior
         learn/mechanisms/certified_solver learn/mechanisms/lattice_sampler
         learn/mechanisms/linear_image learn/sgd/checkpoint
-        privacy/pairs/bracketing synth/noise_calibration tables/sql/from_where""",
+        synth/noise_calibration tables/sql/from_where""",
     "a word of the field that people look for": """
         privacy/notions/bounded_range
         tables/cross_tabulation
         tables/groups/private_keys tables/join tables/per_person
         tables/queries/budget_split privacy/pld/fixed_size_gaussian_loss""",
     "one accountant each, loaded when it is asked": """
-        privacy/accountants/convolution_step privacy/accountants/dispatch
-        privacy/accountants/exact privacy/accountants/fft
+        privacy/accountants/characteristic_function
+        privacy/accountants/convolution_step privacy/accountants/fft
         privacy/accountants/rare_events privacy/accountants/tightest""",
     "loaded where it is used, so that other programs need not": """
         foreign_names learn/sgd/logistic
@@ -83,8 +70,6 @@ SINGLE = {
 # Functions with more lines.
 LONG = {
     "cli/synth_command.synth": "two commands in one: the plan, and the rows",
-    "privacy/accountants/contour_quadrature.prepare": "one computation with its errors",
-    "privacy/accountants/transforms.tilted": "one computation with its errors",
 }
 
 # Words of the field, and the one module that is its home: its name or the first
@@ -119,14 +104,14 @@ HOMES = {
     "characteristic function": "privacy/accountants/characteristic_function",
     "FFT": "privacy/accountants/fft",
     "rare event": "privacy/accountants/rare_events",
-    "saddle point": "privacy/accountants/saddle_point",
+    "saddle point": "privacy/accountants/contour_quadrature",
     "composition": "privacy/rules/composition",
     "advanced composition": "privacy/textbook/advanced_composition",
     "optimal composition": "privacy/rules/optimal_composition",
     "parallel composition": "privacy/rules/parallel",
     "group privacy": "privacy/rules/group",
     "amplification": "privacy/rules/amplification",
-    "Poisson sampling": "privacy/rules/poisson_sampling",
+    "Poisson sampling": "privacy/rules/amplification",
     "shuffling": "privacy/rules/shuffle",
     "calibration": "privacy/rules/calibrate",
     "Blackwell order": "privacy/rules/compare",

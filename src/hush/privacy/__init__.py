@@ -12,23 +12,29 @@ from hush.privacy.notions.rdp import RDP
 from hush.privacy.notions.tradeoff import Tradeoff
 from hush.privacy.notions.zcdp import ZCDP
 from hush.privacy.pairs.curve_interval import Between, Worst, worst
-from hush.privacy.pairs.densities import ContinuousLaplace, Density, Normal, Shifted
-from hush.privacy.pairs.dominating import Pair
+from hush.privacy.pairs.dominating import (
+    ContinuousLaplace,
+    Density,
+    Normal,
+    Pair,
+    Shifted,
+)
 from hush.privacy.rules.amplification import (
+    Sampled,
+    Subset,
     amplified,
     amplified_approx,
     amplified_loose,
+    fixed_size,
+    poisson,
 )
 from hush.privacy.rules.calibrate import calibrate
 from hush.privacy.rules.compare import Comparison, Order, compare
-from hush.privacy.rules.composed_loss import Loss
-from hush.privacy.rules.composition import basic, compose, repeat
+from hush.privacy.rules.composition import Loss, basic, compose, repeat
 from hush.privacy.rules.filters import fits
-from hush.privacy.rules.fixed_size_sampling import Subset, fixed_size
 from hush.privacy.rules.group import geometric, group, replace_one
 from hush.privacy.rules.optimal_composition import mixed
 from hush.privacy.rules.parallel import parallel
-from hush.privacy.rules.poisson_sampling import Sampled, poisson
 from hush.privacy.rules.shuffle import Shuffled, shuffle
 from hush.privacy.textbook.advanced_composition import (
     advanced,

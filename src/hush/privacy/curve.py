@@ -25,9 +25,7 @@ from hush.privacy.discrete_pair import Atoms, above, below
 from hush.privacy.rounding import Floats, down, numbers, scalar, up
 
 if TYPE_CHECKING:
-    from hush.privacy.pld.loss_distribution import LossLaw
-
-    Components = tuple[tuple[LossLaw, int], ...]
+    from hush.privacy.pld.loss_distribution import Components
 
 Bracket = tuple[Floats, Floats]
 
@@ -305,9 +303,13 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
     # `repr` stays whole: a ledger knows two curves apart by it.
     def __str__(self) -> str:
         whole = repr(self)
-        return whole if len(whole) <= _LONG else f"<{self._told(type(self).__name__)}>"
+        return (
+            whole
+            if len(whole) <= _LONG
+            else f"<{self._with_one_answer(type(self).__name__)}>"
+        )
 
-    def _told(self, name: str) -> str:
+    def _with_one_answer(self, name: str) -> str:
         """Return a name with one answer; a dash where none is known."""
         epsilon = if_known(partial(self.epsilon_at, _SHOWN_AT), "{:.6g}".format)
         return f"{name}: epsilon {epsilon} at delta {_SHOWN_AT:g}"

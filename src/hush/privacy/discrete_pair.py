@@ -154,7 +154,7 @@ def corners_of(
     return side, short[corners[:-1] > 0]
 
 
-def joined(
+def pair_of_sides(
     upper: tuple[Floats, Floats, float],
     lower: tuple[Floats, Floats, float],
     scale: float,
@@ -193,7 +193,7 @@ def above(epsilon: Floats, forward: Floats, backward: Floats) -> Atoms:
         side, short = corners_of(epsilon, values)
         scale = max(scale, float(short.max(initial=1.0)))
         sides.append(side)
-    return joined(sides[0], sides[1], scale * (1 + GUARD))
+    return pair_of_sides(sides[0], sides[1], scale * (1 + GUARD))
 
 
 def _vertices(epsilon: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -250,4 +250,6 @@ def below(
         sides.append(_side(*_hull(knots, corners)))
     (_, p, p_only), (y, q, _) = sides
     mass = float(p.sum() + (q * np.exp(-y)).sum() + p_only)
-    return joined(sides[0], sides[1], (1 - GUARD) * min(1.0, 1.0 / max(mass, 1e-300)))
+    return pair_of_sides(
+        sides[0], sides[1], (1 - GUARD) * min(1.0, 1.0 / max(mass, 1e-300))
+    )

@@ -9,7 +9,7 @@ import scipy
 
 from hush.errors import InvalidArgument
 from hush.privacy.discrete_pair import Atoms
-from hush.privacy.rounding import Floats, down, falling, up
+from hush.privacy.rounding import Floats, crossing_ends, down, up
 
 # Below this δ a tail no longer matters to any guarantee worth stating.
 NEGLIGIBLE = 1e-40
@@ -41,7 +41,7 @@ def _cross(delta_at: Callable[[float], float], delta: float) -> tuple[float, flo
             low = high / 4
         else:
             high /= 4
-    return falling(delta_at, delta, low, high)
+    return crossing_ends(delta_at, delta, low, high)
 
 
 def tradeoff(delta_at: Callable[[Any], Any], alpha: float) -> float:

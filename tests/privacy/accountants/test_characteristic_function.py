@@ -5,13 +5,11 @@ import pytest
 
 from hush.errors import InvalidArgument, NoBound
 from hush.privacy.accountants import characteristic_function, fft, tightest
-from hush.privacy.accountants.contour_quadrature import prepare
-from hush.privacy.accountants.saddle_point import Sketch
+from hush.privacy.accountants.contour_quadrature import Sketch, prepare
 from hush.privacy.pld.discrete_loss import AtomsLoss
-from hush.privacy.pld.gaussian_loss import GaussianLoss
+from hush.privacy.pld.gaussian_loss import GaussianLoss, SubsampledGaussianLoss
 from hush.privacy.pld.laplace_loss import LaplaceLoss
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
-from hush.privacy.pld.subsampled_loss import SampledLoss
+from hush.privacy.pld.loss_distribution import SampledLoss
 from privacy.accountants.oracles import Mixture, enumerate_delta, gaussian_delta
 
 # (std, rate, times), delta, and the true epsilon to the digits that are known.

@@ -17,7 +17,7 @@ from hush.privacy.accountants import (
     tightest,
 )
 from hush.privacy.accountants.convolution_step import _cells, above, below
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
+from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
 from privacy.accountants import inversion, repeated
 from privacy.accountants.oracles import Mixture
 
@@ -238,7 +238,7 @@ def test_a_split_that_forgets_one_side_is_caught():
     oracle = Mixture(1.0, 0.1, "remove")
 
     def excess(candidate):
-        sums = convolution._one(law, candidate, 1)
+        sums = convolution._one_step(law, candidate, 1)
         curve, least = sums.curve(), sums.least
         return min(
             float(curve[i] - oracle._curve(mp.mpf(least + spacing * i)))

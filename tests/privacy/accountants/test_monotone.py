@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush.privacy.accountants import tightest
-from hush.privacy.pld.gaussian_loss import GaussianLoss
+from hush.privacy.pld.gaussian_loss import GaussianLoss, SubsampledGaussianLoss
 from hush.privacy.pld.laplace_loss import LaplaceLoss
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 stds = st.floats(0.7, 10.0)
 rates = st.floats(1e-3, 0.9)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hush.privacy.accountants import characteristic_function, rare_events, tightest
-from hush.privacy.accountants.transforms import tilted
-from hush.privacy.pld.subsampled_gaussian_loss import (
+from hush.privacy.accountants.transforms import rule_at_tilt
+from hush.privacy.pld.gaussian_loss import (
     CellLoss,
     SubsampledGaussianLoss,
     outside,
@@ -104,9 +104,11 @@ def test_cells_add_up_to_the_law():
     law, w = SubsampledGaussianLoss(0.7, 0.02, "remove"), 0.1
     edges = [-math.inf, 0.8, 1.9, math.inf]
     for tilt in (0.5, 3.0):
-        whole = tilted(law.rule(tilt, 0.0, -60.0, -60.0), tilt, 0.0)
+        whole = rule_at_tilt(law.rule(tilt, 0.0, -60.0, -60.0), tilt, 0.0)
         cells = [
-            tilted(CellLoss(law, a, b, w).rule(tilt, 0.0, -60.0, -60.0), tilt, 0.0)
+            rule_at_tilt(
+                CellLoss(law, a, b, w).rule(tilt, 0.0, -60.0, -60.0), tilt, 0.0
+            )
             for a, b in pairwise(edges)
         ]
         total = sum(math.exp(cell.log_mass) for cell in cells)

@@ -7,10 +7,9 @@ import pytest
 from hush.errors import InvalidArgument, NoBound
 from hush.privacy.pld import gaussian_loss, mixture_loss
 from hush.privacy.pld.discrete_loss import AtomsLoss
-from hush.privacy.pld.gaussian_loss import GaussianLoss
+from hush.privacy.pld.gaussian_loss import GaussianLoss, SubsampledGaussianLoss
 from hush.privacy.pld.laplace_loss import LaplaceLoss
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
-from hush.privacy.pld.subsampled_loss import SampledLoss
+from hush.privacy.pld.loss_distribution import SampledLoss
 from privacy.accountants.oracles import DIGITS, Mixture, enumerate_delta, gaussian_delta
 
 BIASED = AtomsLoss.of([0.75, 0.25], [0.25, 0.75])

@@ -17,15 +17,21 @@ from numpy.typing import ArrayLike
 from hush.privacy.accountants.contour_quadrature import (
     LOG_OUTSIDE,
     TINY,
+    Components,
     Contour,
     Exhausted,
+    Sketch,
+    distinct_laws,
     prepare,
 )
-from hush.privacy.accountants.root_finding import each, solve
-from hush.privacy.accountants.saddle_point import Components, Sketch, checked
 from hush.privacy.pld.loss_distribution import ROUNDING, Bracket
+from hush.privacy.rounding import bracket_each, certified_root
 
 _LOG_SMALLEST = -760.0  # below, δ is less than any positive float
+_LOG_FIRST = (
+    -40.0
+)  # of the δ that laws are first sketched for, when it is not known yet
+_LOG_LAST = -20.0  # a larger δ deserves a narrower sketch
 
 
 def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
@@ -35,7 +41,7 @@ def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
     precision: then the bracket is wide.
 
     Example:
-        >>> from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
+        >>> from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
         >>> step = SubsampledGaussianLoss(std=1.1, rate=256 / 60000, direction="remove")
         >>> lower, upper = delta_bracket([(step, 14062)], 2.381597)
         >>> bool(lower <= upper <= lower * (1 + 1e-8))
@@ -43,38 +49,42 @@ def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
 
     Reference: docs/proofs/contour.md
     """
-    components = checked(components)
+    components = distinct_laws(components)
     with np.errstate(all="ignore"):
-        return each(partial(_delta, components), epsilon)
+        return bracket_each(partial(delta_at, components), epsilon)
 
 
-def epsilon_bracket(components: Components, delta: ArrayLike) -> Bracket:
+def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]:
     """Bracket the smallest epsilon >= 0 at which a composition has this delta.
 
     Guarantee: δ(upper) <= delta, and δ(x) > delta for every 0 <= x < lower; upper is
     infinite where none can be shown.
 
     Example:
-        >>> from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
+        >>> from hush.privacy.pld.gaussian_loss import SubsampledGaussianLoss
         >>> step = SubsampledGaussianLoss(std=1.1, rate=256 / 60000, direction="remove")
         >>> lower, upper = epsilon_bracket([(step, 14062)], 1e-5)
-        >>> round(float(lower), 6), round(float(upper), 6)
+        >>> round(lower, 6), round(upper, 6)
         (2.381597, 2.381597)
 
     Reference: docs/proofs/contour.md
     """
-    components = checked(components)
+    components = distinct_laws(components)
     with np.errstate(all="ignore"):
-        return each(partial(_epsilon, components), delta)
+        return _epsilon(components, delta)
 
 
 def _log_drop(components: Components, log_value: float) -> float:
+    """Return the log of the mass that each law may leave out of its window.
+
+    All copies together leave out e^LOG_OUTSIDE of an answer of size e^log_value.
+    """
     count = math.fsum(float(times) for _, times in components)
     return min(log_value, 0.0) + LOG_OUTSIDE - math.log(count)
 
 
 def _infinite(components: Components) -> tuple[float, float]:
-    """Bracket the probability that some loss is infinite."""
+    """Bracket the probability that some loss is infinite: 1 - Π (1 - mass)^k."""
     low = high = 0.0
     for law, times in components:
         low += times * math.log1p(-min(law.infinite_mass_lower, 1 - ROUNDING))
@@ -99,28 +109,29 @@ def _constant(components: Components, epsilon: float) -> tuple[float, float] | N
     return low, min(1.0, high + 8 * ROUNDING * abs(top) * near)
 
 
-def _delta(components: Components, epsilon: float) -> tuple[float, float]:
+def delta_at(components: Components, epsilon: float) -> tuple[float, float]:
+    """Bracket delta at one epsilon, for laws that are distinct."""
     if math.isinf(epsilon):
         return _infinite(components) if epsilon > 0 else (1.0 - 2 * ROUNDING, 1.0)
     known = _constant(components, epsilon)
     if known is not None:
         return known
-    sketch = Sketch.of(components, _log_drop(components, -40.0))
+    sketch = Sketch.of(components, _log_drop(components, _LOG_FIRST))
     if sketch.cumulants(0.0)[2] == 0.0:
         low, high = _infinite(components)
         gap = -math.expm1(min(epsilon - _top(components), 0.0))
         return low, min(1.0, (high + gap) * (1 + 1e-12) + 1e-14)
     try:
-        return _laid(components, sketch, epsilon).delta(epsilon)
+        return _contour_near(components, sketch, epsilon).delta(epsilon)
     except Exhausted:
         return _infinite(components)[0], 1.0
 
 
-def _laid(components: Components, sketch: Sketch, epsilon: float) -> Contour:
+def _contour_near(components: Components, sketch: Sketch, epsilon: float) -> Contour:
     """Lay a contour for delta at epsilon, from a sketch for a delta of about e^-40."""
     c, log_value = sketch.at_epsilon(epsilon)
     log_value = max(log_value, _LOG_SMALLEST)
-    if log_value < -40.0 or log_value > -20.0:
+    if log_value < _LOG_FIRST or log_value > _LOG_LAST:
         sketch = Sketch.of(components, _log_drop(components, log_value))
         c, log_value = sketch.at_epsilon(epsilon)
         log_value = max(log_value, _LOG_SMALLEST)
@@ -129,11 +140,11 @@ def _laid(components: Components, sketch: Sketch, epsilon: float) -> Contour:
 
 def lay(components: Components, epsilon: float) -> Contour | None:
     """Return a contour for delta near a finite epsilon, where one can be laid."""
-    sketch = Sketch.of(components, _log_drop(components, -40.0))
+    sketch = Sketch.of(components, _log_drop(components, _LOG_FIRST))
     if epsilon >= _top(components) or sketch.cumulants(0.0)[2] == 0.0:
         return None
     try:
-        return _laid(components, sketch, epsilon)
+        return _contour_near(components, sketch, epsilon)
     except Exhausted:
         return None
 
@@ -163,15 +174,16 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
             break
         found = _on_contour(contour, delta, guess)
         lower, upper = max(lower, found[0]), min(upper, found[1])
+        # Ten times sharper than what lets other engines be asked.
         if upper - lower <= 1e-7 * upper or not math.isfinite(upper):
             break
         # The estimate was off, as it is where no saddle exists: move the contour.
         moved = lower if lower > 0 else upper
-        if abs(moved - guess) <= 1e-3 * abs(guess):
+        if abs(moved - guess) <= 1e-3 * abs(guess):  # it would be the same contour
             break
         guess = moved
         c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)
-    if lower == 0.0 and _delta(components, 0.0)[1] <= delta:
+    if lower == 0.0 and delta_at(components, 0.0)[1] <= delta:
         return 0.0, 0.0
     return min(lower, upper), upper
 
@@ -195,6 +207,6 @@ def _on_contour(contour: Contour, delta: float, guess: float) -> tuple[float, fl
     def excess(side: int, epsilon: float) -> float:
         return math.log(max(contour.delta(epsilon)[side], TINY)) - log_delta
 
-    upper = solve(partial(excess, 1), guess, contour.c, above=True)
+    upper = certified_root(partial(excess, 1), guess, contour.c, above=True)
     start = upper if math.isfinite(upper) else guess
-    return solve(partial(excess, 0), start, contour.c, above=False), upper
+    return certified_root(partial(excess, 0), start, contour.c, above=False), upper

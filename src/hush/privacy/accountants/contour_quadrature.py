@@ -1,18 +1,236 @@
-"""Laying a contour: its width, its last node, and the transform on its nodes."""
+"""A contour of the inversion integral: laid through the saddle point, and read.
+
+Any tilt gives a sound answer; the saddle point gives a sharp one. It is looked for by a
+quick search that certifies nothing. The contour then has a width, at which aliases are
+negligible, a last node, beyond which the transform is, and the transform on its nodes.
+"""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hush import checks
+from hush.errors import InvalidArgument
 from hush.privacy.accountants import transforms
-from hush.privacy.accountants.saddle_point import Components, Sketch, log_chernoff
-from hush.privacy.accountants.transforms import Complexes, tilted
+from hush.privacy.accountants.transforms import Complexes, rule_at_tilt
 from hush.privacy.pld.gaussian_loss import GaussianLoss
-from hush.privacy.pld.loss_distribution import NO_DECAY, ROUNDING, Decay, Floats, Rule
+from hush.privacy.pld.loss_distribution import (
+    NO_DECAY,
+    ROUNDING,
+    Decay,
+    Floats,
+    LossLaw,
+)
+
+Components = Sequence[tuple[LossLaw, int]]
+
+
+def distinct_laws(components: Components) -> Components:
+    """Return the components with equal laws joined, or name what is wrong."""
+    merged: dict[LossLaw, int] = {}
+    for law, times in components:
+        count = checks.whole("times", times, at_least=0, at_most=10**15)
+        if count:
+            plain = law.plain()
+            merged[plain] = merged.get(plain, 0) + count
+    if not merged:
+        raise InvalidArgument("components must hold at least one law; got none.")
+    return tuple(merged.items())
+
+
+@final
+@dataclass(frozen=True)
+class Sketch:
+    """All laws of a composition, side by side."""
+
+    loss: Floats
+    log_weight: Floats
+    starts: NDArray[np.intp]
+    owner: NDArray[np.intp]
+    times: Floats
+    open_ended: NDArray[np.bool_]  # laws whose largest loss is a cut of the window
+    gaussian: float
+    log_drop: float  # mass left out of each law
+
+    @classmethod
+    def of(cls, components: Components, log_drop: float) -> "Sketch":
+        """Sketch every law with about e^log_drop of its mass left out."""
+        drawn = [law.sketch(log_drop) for law, _ in components]
+        sizes = np.array([loss.size for loss, _ in drawn], dtype=np.intp)
+        return cls(
+            loss=np.concatenate([loss for loss, _ in drawn]),
+            log_weight=np.concatenate([weight for _, weight in drawn]),
+            starts=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp),
+            owner=np.repeat(np.arange(sizes.size), sizes),
+            times=np.array([float(times) for _, times in components]),
+            open_ended=np.array(
+                [math.isinf(law.largest_loss) for law, _ in components]
+            ),
+            gaussian=math.fsum(law.gaussian_variance * k for law, k in components),
+            log_drop=log_drop,
+        )
+
+    def log_masses(self, c: float) -> Floats:
+        """Return log E e^(cL) of each law."""
+        size = c * self.loss
+        exponent = self.log_weight + size
+        top = np.maximum.reduceat(exponent, self.starts)
+        total = np.add.reduceat(np.exp(exponent - top[self.owner]), self.starts)
+        plain = top + np.log(total)
+        # For a log near zero E e^(cL) - 1 = Σ w expm1(cL) keeps the digits, as long as
+        # no term is so large that it takes those of all others.
+        if size.max() > 30:
+            return np.asarray(plain)
+        excess = np.add.reduceat(np.exp(self.log_weight) * np.expm1(size), self.starts)
+        return np.asarray(np.where(np.abs(plain) < 1e-3, np.log1p(excess), plain))
+
+    def cumulants(self, c: float) -> tuple[float, float, float]:
+        """Return K(c), K'(c) and K''(c) of the composition.
+
+        K = Σ k log E e^(cL) + v c(c+1)/2; K' and K'' are the tilted mean and variance.
+        """
+        exponent = self.log_weight + c * self.loss
+        top = np.maximum.reduceat(exponent, self.starts)
+        p = np.exp(exponent - top[self.owner])
+        total = np.add.reduceat(p, self.starts)
+        mean = np.add.reduceat(p * self.loss, self.starts) / total
+        spread = (self.loss - mean[self.owner]) ** 2
+        variance = np.add.reduceat(p * spread, self.starts) / total
+        g = self.gaussian
+        return (
+            float(self.times @ self.log_masses(c)) + g * c * (c + 1) / 2,
+            float(self.times @ mean) + g * (c + 0.5),
+            float(self.times @ variance) + g,
+        )
+
+    def edge(self, c: float) -> float:
+        """Return how much of the tilted mass sits on the largest kept loss, in logs."""
+        exponent = self.log_weight + c * self.loss
+        top = np.maximum.reduceat(exponent, self.starts)
+        total = np.add.reduceat(np.exp(exponent - top[self.owner]), self.starts)
+        last = np.lexsort((self.loss, self.owner))[
+            np.concatenate([self.starts[1:], [self.loss.size]]) - 1
+        ]
+        share = exponent[last] - top - np.log(total)
+        return float(share[self.open_ended].max(initial=-np.inf))
+
+    def calm(self, c: float, epsilon: float, log_value: float) -> float:
+        """Lower the tilt where a heavy tail would make the cut of the window dominate.
+
+        Tails that fall slower than exponentially have no saddle: there the tilted law
+        leans on the end of the window, whose jump makes the transform decay slowly. A
+        smaller tilt costs digits by cancellation instead; sixteen are too many. A
+        share of e^-30 on the edge is as little as what is cut off elsewhere, and e^18
+        lost leaves eight digits of sixteen.
+        """
+        if c <= 0 or self.edge(c) < -30:
+            return c
+        low, high = c / 100, c
+        for _ in range(20):  # the tilt to a millionth of itself
+            middle = (low + high) / 2
+            k = self.cumulants(middle)[0]
+            lost = k - middle * epsilon - log_value
+            low, high = (
+                (low, middle)
+                if self.edge(middle) > -30 and lost < 18
+                else (
+                    middle,
+                    high,
+                )
+            )
+        return high
+
+    def at_epsilon(
+        self, epsilon: float, *, positive: bool = False
+    ) -> tuple[float, float]:
+        """Return the saddle and log of the saddle-point estimate there.
+
+        At the saddle Φ(c) = K(c) - cε - log|c(1+c)| has no slope; it is found by Newton
+        on u, c = e^u or -1/(1+e^-u), with halving where that leaves its bounds. A
+        positive tilt measures delta; one in (-1, 0) measures 1 - delta, which is
+        not what a part of a law can use: it asks for `positive`.
+        """
+        _, mean, variance = self.cumulants(0.0)
+        positive = positive or epsilon > mean - math.sqrt(variance)
+
+        def place(u: float) -> float:
+            return math.exp(u) if positive else -1 / (1 + math.exp(-u))
+
+        # Tilts from e^-60 to e^60, or no nearer than e^-40 to one of the two poles.
+        low, high = (-60.0, 60.0) if positive else (-40.0, 40.0)
+        u = min(max(-0.5 * math.log(variance), low + 1), high - 1) if positive else 0.0
+        c = place(u)
+        for _ in range(100):
+            c = place(u)
+            k, slope, bend = self.cumulants(c)
+            # Φ'(c), Φ''(c), and dc/du.
+            gradient = slope - epsilon - 1 / c - 1 / (1 + c)
+            curvature = bend + 1 / c**2 + 1 / (1 + c) ** 2
+            jacobian = c if positive else c * (1 + c)
+            if gradient * jacobian > 0:
+                high = u
+            else:
+                low = u
+            move = -gradient / max(abs(curvature * jacobian), 1e-300)
+            move = move if jacobian > 0 else -move
+            # Any tilt is sound, and within a thousandth of the saddle none is better.
+            if abs(move) < 1e-3 or high - low < 1e-6:
+                break
+            u = u + max(-3.0, min(3.0, move))
+            if not low < u < high:
+                u = (low + high) / 2
+        return c, _estimate(c, k - c * epsilon, bend)
+
+    def at_delta(self, log_delta: float) -> tuple[float, float]:
+        """Return the tilt and epsilon at which the saddle-point estimate is delta.
+
+        Every c is the saddle of ε(c) = K'(c) - 1/c - 1/(1+c); c is found by Newton on
+        log c, as in `at_epsilon`.
+        """
+        _, _, variance = self.cumulants(0.0)
+        low, high = -60.0, 60.0
+        # That of a Gaussian loss of this variance: δ is about e^(-c² variance/2).
+        u = 0.5 * math.log(2 * max(-log_delta, 0.1) / variance)
+        u = min(max(u, low + 1), high - 1)
+        c, epsilon = 1.0, 0.0
+        for _ in range(100):
+            c = math.exp(u)
+            k, slope, bend = self.cumulants(c)
+            epsilon = slope - 1 / c - 1 / (1 + c)
+            excess = _estimate(c, k - c * epsilon, bend) - log_delta
+            if excess < 0:
+                high = u
+            else:
+                low = u
+            # d/dc of the estimate is -c Φ''(c), up to its slowly varying width.
+            move = excess / (c * c * bend + 1 + (c / (1 + c)) ** 2)
+            if abs(move) < 1e-3 or high - low < 1e-6:
+                break
+            u = u + max(-3.0, min(3.0, move))
+            if not low < u < high:
+                u = (low + high) / 2
+        return c, epsilon
+
+
+def _estimate(c: float, exponent: float, bend: float) -> float:
+    """Return log of e^exponent / (|c(c+1)| √(2πΦ'')), Φ'' = K'' + 1/c² + 1/(1+c)²."""
+    curvature = bend + 1 / c**2 + 1 / (1 + c) ** 2
+    return (
+        exponent - math.log(abs(c * (c + 1))) - 0.5 * math.log(2 * math.pi * curvature)
+    )
+
+
+def log_chernoff(s: float) -> float:
+    """Return log sup_x of the hockey stick over e^(sx): s^s / (1+s)^(1+s)."""
+    if s <= 0:
+        return 0.0
+    return -s * math.log1p(1 / s) - math.log1p(s)
+
 
 # -- One contour of the inversion integral, and what rounding and cutting cost it ------
 
@@ -51,7 +269,8 @@ class Contour:
         for s, log_mass in self.aliases:
             part = _alias(self.c, width, epsilon, s, log_mass)
             if s > self.c and room > 0:
-                # Few can exceed the top: K(s) <= s top + v s (s+1)/2 at any tilt.
+                # Few can exceed the top: K(s) <= s top + v s (s+1)/2 at any tilt. This
+                # one puts aliases of a law without Gaussian part below e^-60 of K(c).
                 rise = 60 + self.c * max(self.top - epsilon, 0.0)
                 s = self.c + (rise + abs(self.log_scale - self.c * epsilon)) / room
                 bound = s * self.top + 0.5 * self.gaussian * s * (s + 1)
@@ -131,9 +350,12 @@ class Contour:
 
 
 def _alias(c: float, width: float, epsilon: float, s: float, log_mass: float) -> float:
-    """Return log Σ_m of δ(ε ± m width) e^(±cm width) by Chernoff at tilt s."""
+    """Return log Σ_m of δ(ε ± m width) e^(±cm width) by Chernoff at tilt s.
+
+    δ(x) <= κ(s) e^(K(s) - sx), so the terms m = 1, 2, … are a geometric series.
+    """
     fall = abs(s - c) * width
-    if not fall > 1e-3:
+    if not fall > 1e-3:  # the series hardly falls: nothing is claimed
         return math.inf
     part = log_chernoff(s) + log_mass - s * epsilon - fall
     return part - math.log(-math.expm1(-fall))
@@ -145,17 +367,47 @@ def _exp(x: float) -> float:
 
 # -- Laying a contour: its width, its last node, and the transform on its nodes --------
 
-# Everything that is cut off is asked to be below this, relative to the answer.
+# Everything that is cut off is asked to be below e^-32 = 1.3e-14 of the answer: some
+# sixty roundings, so that it costs less than rounding does.
 LOG_PRECISION = -32.0
-# Mass outside the window is added to delta whole. Where tails are heavy a wide window
-# costs dearly, and this is already far below what shows in epsilon.
+# Mass outside the window, e^-20 = 2e-9 of the answer, is added to delta whole. Where
+# tails are heavy a wide window costs dearly, and this is already far below what shows
+# in epsilon.
 LOG_OUTSIDE = -20.0
+# What one contour may cost: four million exponentials take about a tenth of a second.
 _MOST_NODES = 1 << 16
 _MOST_WORK = 1 << 22  # nodes times points
 
 
 class Exhausted(Exception):
     """The transform cannot be resolved at reasonable cost."""
+
+
+@final
+@dataclass(frozen=True)
+class _Line:
+    """Where a contour runs, and how much each law may leave out on it."""
+
+    c: float
+    step: float
+    count: int  # of nodes beyond the first
+    patient: bool  # whether the decay beyond them is bounded the slow way
+    gaussian: float  # variance of the Gaussian factor, with what smooths it
+    smoothing: float
+    beside: tuple[float, float]  # tilts left and right of c, which bound the aliases
+    copies: float  # of all laws together
+    lost: float  # log of the integrand's height over the answer
+    log_drop: float  # of the mass outside of the window of each law
+
+    @property
+    def reach(self) -> float:
+        """The last node."""
+        return self.step * self.count
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """The imaginary parts t of the nodes."""
+        return self.step * np.arange(self.count + 1, dtype=np.float64)
 
 
 def prepare(
@@ -170,131 +422,189 @@ def prepare(
     c = sketch.calm(c, epsilon, log_value)
     height, _, bend = sketch.cumulants(c)
     # How far the integrand stands above the answer: digits lost by cancellation.
-    lost = max(height - c * epsilon - log_value, 0.0)
+    excess = height - c * epsilon - log_value
     left, right, width = alias_window(sketch, c, epsilon, log_value, bend)
     step = 2 * math.pi / width
     times = [float(count) for _, count in components]
-    count_all = math.fsum(times)
-    log_drop = sketch.log_drop  # the laws the sketch has seen, and no more
-    log_masses = sketch.log_masses(c)
-    goal = LOG_PRECISION - (height - c * epsilon - log_value)
-    most = max(256, min(_MOST_NODES, most_work // sketch.loss.size))
+    estimates = sketch.log_masses(c)
     decays = [NO_DECAY] * len(times)
     if sketch.gaussian < 0.1 * bend:  # else the Gaussian part does it alone
         decays = [
-            law.decay(c, float(mass), log_drop)
-            for (law, _), mass in zip(components, log_masses, strict=True)
+            law.decay(c, float(estimate), sketch.log_drop)
+            for (law, _), estimate in zip(components, estimates, strict=True)
         ]
-    count, patient, smoothing = _reach(decays, times, sketch.gaussian, step, goal, most)
-    reach = step * count
-    gaussian = sketch.gaussian + smoothing
-    logs = np.zeros(count + 1, dtype=np.complex128)
-    log_bound = np.zeros(count + 1)
-    relative = np.zeros(count + 1)
-    scale, scale_error, mean, mean_error, tail = 0.0, 0.0, 0.0, 0.0, 0.0
-    alias_mass, top = [0.0, 0.0], 0.0
-    missing, log_finite = 0.0, [0.0, 0.0]
-    t: Floats = step * np.arange(count + 1, dtype=np.float64)
-    family, members = transforms.gather(components, (c, left, right))
-    if family is not None:
-        known = family.at(c, t)
-        logs, log_bound, relative = known.logs, known.log_bound, known.relative
-        scale, scale_error = known.log_mass, known.log_mass_error
-        mean, mean_error, top = known.mean, known.mean_error, known.top
-        alias_mass = [family.log_mass_above(s) for s in (left, right)]
+    count, patient, smoothing = _reach(
+        decays,
+        times,
+        sketch.gaussian,
+        step,
+        goal=LOG_PRECISION - excess,
+        most=max(256, min(_MOST_NODES, most_work // sketch.loss.size)),
+    )
+    line = _Line(
+        c=c,
+        step=step,
+        count=count,
+        patient=patient,
+        gaussian=sketch.gaussian + smoothing,
+        smoothing=smoothing,
+        beside=(left, right),
+        copies=math.fsum(times),
+        lost=max(excess, 0.0),
+        log_drop=sketch.log_drop,  # the laws the sketch has seen, and no more
+    )
+    product = _Product(line)
+    members = product.start(components, decays, estimates)
+    for i, (law, copies) in enumerate(components):
+        # The others are done, or all of them is in the Gaussian factor.
+        if i not in members and not isinstance(law, GaussianLoss):
+            product.append(law, copies, decays[i], float(estimates[i]))
+    return product.contour()
+
+
+@final
+@dataclass
+class _Product:
+    """The product of the transforms of all laws on the nodes of a line, in logs.
+
+    Each law has E e^((c+it)L) = e^(log_mass + it mean) (1 + S(t)). Their copies
+    multiply, so logs, means and relative errors add up.
+    """
+
+    line: _Line
+    logs: Complexes = field(init=False)  # Σ k log(1 + S)
+    log_bound: Floats = field(init=False)  # Σ k log of a bound on |1 + S|
+    relative: Floats = field(init=False)  # error of the product over e^log_bound
+    log_mass: float = 0.0  # Σ k log E e^(cL)
+    log_mass_error: float = 0.0
+    mean: float = 0.0
+    mean_error: float = 0.0
+    tail: float = 0.0  # log of a bound on the product beyond the last node
+    top: float = 0.0  # of the sum of all losses
+    missing: float = 0.0  # P-mass of finite losses left out
+    alias_mass: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    log_finite: list[float] = field(default_factory=lambda: [0.0, 0.0])
+
+    def __post_init__(self) -> None:
+        size = self.line.count + 1
+        self.logs = np.zeros(size, dtype=np.complex128)
+        self.log_bound, self.relative = np.zeros(size), np.zeros(size)
+
+    def start(
+        self, components: Components, decays: Sequence[Decay], estimates: Floats
+    ) -> list[int]:
+        """Take in all laws with hyperbolic transforms at once; return which they are.
+
+        `estimates` are the log masses by which `decays` are measured.
+        """
+        line, (left, right) = self.line, self.line.beside
+        family, members = transforms.gather(components, (line.c, left, right))
+        if family is None:
+            return members
+        known = family.at(line.c, line.nodes)
+        self.logs, self.log_bound = known.logs, known.log_bound
+        self.relative, self.top = known.relative, known.top
+        self.log_mass, self.log_mass_error = known.log_mass, known.log_mass_error
+        self.mean, self.mean_error = known.mean, known.mean_error
+        self.alias_mass = [family.log_mass_above(s) for s in line.beside]
         for i, mass, off in zip(members, known.each, known.each_error, strict=True):
-            decay = decays[i].loosened(abs(float(mass) - float(log_masses[i])) + off)
-            tail += times[i] * decay.log_bound(reach, patient=patient)
-    for i, ((law, copies), decay, estimate) in enumerate(
-        zip(components, decays, log_masses, strict=True)
-    ):
-        if i in members or isinstance(law, GaussianLoss):
-            continue  # done, or all of it is in the Gaussian factor
-        log_tolerance = float(estimate) + LOG_PRECISION - lost - math.log(count_all)
-        rule = law.rule(c, reach, log_tolerance, log_drop)
-        at = tilted(rule, c, reach)
+            decay = decays[i].with_slack(abs(float(mass) - float(estimates[i])) + off)
+            self.tail += float(components[i][1]) * decay.log_bound(
+                line.reach, patient=line.patient
+            )
+        return members
+
+    def append(self, law: LossLaw, copies: int, decay: Decay, estimate: float) -> None:
+        """Take in `copies` of a law whose decay is measured by e^estimate."""
+        line = self.line
+        # All quadratures together err by e^LOG_PRECISION of the answer.
+        tolerance = estimate + LOG_PRECISION - line.lost - math.log(line.copies)
+        rule = law.rule(line.c, line.reach, tolerance, line.log_drop)
+        at = rule_at_tilt(rule, line.c, line.reach)
         if not copies * at.quadrature_error < 0.1:
             raise Exhausted
-        value, error = at.ratio(step, count + 1, copies)
+        value, error = at.ratio(line.step, line.count + 1, copies)
+        self._multiply(value, error, copies)
+        self.log_mass += copies * at.log_mass
+        self.log_mass_error += copies * at.log_mass_error
+        self.mean += copies * at.mean
+        self.mean_error += copies * (at.mean_error + ROUNDING * abs(at.mean))
+        off = abs(at.log_mass - estimate) + at.log_mass_error
+        off += at.log_quadrature
+        beyond = decay.with_slack(off).log_bound(line.reach, patient=line.patient)
+        self.tail += copies * (beyond + at.log_quadrature)
+        for i, s in enumerate(line.beside):
+            # E e^(0L) = 1: of a law some may be at infinity, but never more.
+            above = rule_at_tilt(rule, s, 0.0).log_mass_above if s else 0.0
+            self.alias_mass[i] += copies * above
+        self.missing += copies * rule.missing
+        self.top += copies * rule.top
+        for i, mass in enumerate((law.infinite_mass_lower, law.infinite_mass)):
+            self.log_finite[i] += copies * math.log1p(-min(mass, 1 - 1e-16))
+
+    def _multiply(self, value: Complexes, error: Floats, copies: int) -> None:
+        """Multiply by (1 + value)^copies, where `value` errs by `error`."""
         size = np.hypot(1 + value.real, value.imag)
         with np.errstate(divide="ignore"):
+            # |1 + S|² = 1 + 2 Re S + |S|²: log1p keeps the digits of a small S.
             near_one = 2 * value.real + value.real**2 + value.imag**2
             real = np.where(
                 np.abs(near_one) < 0.5,
                 0.5 * np.log1p(np.maximum(near_one, -0.5)),
                 np.log(np.maximum(size, 1e-300)),
             )
-            logs += copies * (real + 1j * np.arctan2(value.imag, 1 + value.real))
+            self.logs += copies * (real + 1j * np.arctan2(value.imag, 1 + value.real))
             # |a^k - b^k| <= k |a - b| max(|a|, |b|)^(k-1), law by law.
-            log_bound += copies * np.log(size + error)
-        relative += copies * error / np.maximum(size + error, 1e-300)
-        scale += copies * at.log_mass
-        scale_error += copies * at.log_mass_error
-        mean += copies * at.mean
-        mean_error += copies * (at.mean_error + ROUNDING * abs(at.mean))
-        mismatch = abs(at.log_mass - float(estimate)) + at.log_mass_error
-        mismatch += _log1p_safe(at.quadrature_error)
-        tail += copies * (
-            decay.loosened(mismatch).log_bound(reach, patient=patient)
-            + _log1p_safe(at.quadrature_error)
+            self.log_bound += copies * np.log(size + error)
+        self.relative += copies * error / np.maximum(size + error, 1e-300)
+
+    def contour(self) -> Contour:
+        """Return the contour, the Gaussian factor e^(v z(z+1)/2) multiplied in."""
+        line, c, v = self.line, self.line.c, self.line.gaussian
+        # On z = c + it its modulus is e^(vc(c+1)/2) e^(-vt²/2).
+        t = line.nodes
+        bell = -0.5 * v * t * t
+        # log1p and arctan err by two roundings of themselves, times the copies.
+        self.relative += 4 * ROUNDING * (np.abs(self.logs) - bell + 1)
+        self.logs += bell
+        with np.errstate(under="ignore", over="ignore"):
+            errors = np.exp(np.minimum(self.log_bound + bell, 700.0)) * self.relative
+        self.tail += -0.5 * v * line.reach * line.reach
+        return Contour(
+            c=c,
+            step=line.step,
+            log_scale=self.log_mass + v * c * (c + 1) / 2,
+            log_scale_error=self.log_mass_error
+            + 4 * ROUNDING * (abs(self.log_mass) + v * abs(c) * (c + 1)),
+            mean=self.mean + v * (c + 0.5),
+            mean_error=self.mean_error
+            + 4 * ROUNDING * (abs(self.mean) + v * abs(c + 1)),
+            logs=self.logs,
+            errors=errors,
+            # Σ_{n>N} h/(π |z(z+1)|) <= 1/(π t_N), as |z(z+1)| >= t².
+            log_tail=self.tail - math.log(math.pi * line.reach),
+            aliases=tuple(
+                (s, mass + v * s * (s + 1) / 2 + 1e-9)  # some roundings of the log
+                for s, mass in zip(line.beside, self.alias_mass, strict=True)
+            ),
+            top=self.top,
+            gaussian=v,
+            smoothing=line.smoothing,
+            missing=self.missing,
+            infinite=(
+                -math.expm1(self.log_finite[0]) * (1 - 1e-12),
+                -math.expm1(self.log_finite[1]) * (1 + 1e-12),
+            ),
         )
-        for i, s in enumerate((left, right)):
-            alias_mass[i] += copies * _log_mass_above(rule, s)
-        missing += copies * rule.missing
-        top += copies * rule.top
-        log_finite[0] += copies * math.log1p(-min(law.infinite_mass_lower, 1 - 1e-16))
-        log_finite[1] += copies * math.log1p(-min(law.infinite_mass, 1 - 1e-16))
-    bell = -0.5 * gaussian * t * t
-    # log1p and arctan err by two roundings of themselves, times the copies.
-    relative += 4 * ROUNDING * (np.abs(logs) - bell + 1)
-    logs += bell
-    with np.errstate(under="ignore", over="ignore"):
-        errors = np.exp(np.minimum(log_bound + bell, 700.0)) * relative
-    tail += -0.5 * gaussian * reach * reach
-    return Contour(
-        c=c,
-        step=step,
-        log_scale=scale + gaussian * c * (c + 1) / 2,
-        log_scale_error=scale_error
-        + 4 * ROUNDING * (abs(scale) + gaussian * abs(c) * (c + 1)),
-        mean=mean + gaussian * (c + 0.5),
-        mean_error=mean_error + 4 * ROUNDING * (abs(mean) + gaussian * abs(c + 1)),
-        logs=logs,
-        errors=errors,
-        # Σ_{n>N} h/(π |z(z+1)|) <= 1/(π t_N), as |z(z+1)| >= t².
-        log_tail=tail - math.log(math.pi * reach),
-        aliases=tuple(
-            (s, mass + gaussian * s * (s + 1) / 2 + 1e-9)
-            for s, mass in zip((left, right), alias_mass, strict=True)
-        ),
-        top=top,
-        gaussian=gaussian,
-        smoothing=smoothing,
-        missing=missing,
-        infinite=(
-            -math.expm1(log_finite[0]) * (1 - 1e-12),
-            -math.expm1(log_finite[1]) * (1 + 1e-12),
-        ),
-    )
-
-
-def _log1p_safe(x: float) -> float:
-    return math.log1p(x) if x < 0.5 else math.inf
-
-
-def _log_mass_above(rule: Rule, s: float) -> float:
-    """Return an upper bound of log E e^(sL)."""
-    if s == 0.0:
-        return 0.0
-    at = tilted(rule, s, 0.0)
-    return at.log_mass + at.log_mass_error + _log1p_safe(at.quadrature_error)
 
 
 def alias_window(
     sketch: Sketch, c: float, epsilon: float, log_value: float, bend: float
 ) -> tuple[float, float, float]:
     """Return tilts beside c and the width at which aliases are negligible."""
-    # Beside the top of a bounded law nothing varies, and the kernel sets the scale.
+    # The tilts that are tried lie up to 13 standard deviations of the tilted integrand
+    # away. Beside the top of a bounded law nothing varies, and the kernel sets the
+    # scale.
     spread = 1 / math.sqrt(bend + 0.01 / c**2)
     offsets = np.array([0.3, 1.0, 2.0, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 13.0]) * spread
 
@@ -316,7 +626,7 @@ def alias_window(
     if not sketch.gaussian:
         # Beyond the largest loss there is nothing to alias.
         largest = np.maximum.reduceat(sketch.loss, sketch.starts)
-        room = float(sketch.times @ largest) - epsilon
+        room = float(sketch.times @ largest) - epsilon  # five percent more is safe
         best_right = min(best_right, (1.05 * max(room, 0.0) + 0.1 / spread, rights[-1]))
     return best_left[1], best_right[1], max(best_left[0], best_right[0], 1 / spread)
 
@@ -345,7 +655,8 @@ def _reach(
         count = max(t / step, 8.0)
         if count <= most:
             return math.ceil(count), False, 0.0
-    # Where it falls slowly, try harder, then ask for nine digits, then for seven.
+    # Where it falls slowly, bound it the slow way from 160 nodes on, ask for e^9 less,
+    # nine digits, from 1024 on, and for e^14 less, seven digits, from 4096 on.
     for enough, relief, patient in (
         (160, 0.0, False),
         (1024, 0.0, True),
@@ -354,12 +665,13 @@ def _reach(
     ):
         count = 8.0
         while log_tail(count, patient=patient) > goal + relief:
-            count *= 1.25
+            count *= 1.25  # at most a quarter more nodes than are needed
             if count > min(enough, most):
                 break
         else:
             return math.ceil(count), patient, 0.0
     t = step * most
-    # At least one, so that the Gaussian factor alone makes the density's tail converge.
+    # A Gaussian of variance v takes v t²/2 more off the tail: what is short of nine
+    # digits, at least one, so that it alone makes the density's tail converge.
     short = max(log_tail(most, patient=True) - goal - 9.0, 1.0)
     return most, True, 2 * short / (t * t)

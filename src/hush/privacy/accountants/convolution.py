@@ -13,11 +13,10 @@ from typing import final
 import numpy as np
 import scipy
 
+from hush.privacy.accountants.contour_quadrature import Components
 from hush.privacy.accountants.convolution_step import Steps, above, below, rounding
-from hush.privacy.accountants.saddle_point import Components
-from hush.privacy.pld.gaussian_loss import GaussianLoss
+from hush.privacy.pld.gaussian_loss import GaussianLoss, SubsampledGaussianLoss
 from hush.privacy.pld.loss_distribution import ROUNDING, Floats, LossLaw
-from hush.privacy.pld.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 _FLOOR = 1e-290  # what underflow may take, times e^rise for masses of P
 
@@ -78,7 +77,7 @@ class Sums:
 def _product(first: Floats, second: Floats) -> Floats:
     """Return the first half of a convolution: sums of products, nothing transformed."""
     size = first.size
-    if size <= 1024:
+    if size <= 1024:  # the recursion would cost more than the products it saves
         return np.asarray(np.convolve(first, second)[:size])
     half = (size + 1) // 2
     result = np.convolve(first[:half], second[:half])[:size]
@@ -92,8 +91,11 @@ def _product(first: Floats, second: Floats) -> Floats:
     return result
 
 
-def _one(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:
-    """Return one step with the exact law beyond its last cell."""
+def _one_step(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:
+    """Return one step with the exact law beyond its last cell.
+
+    Beyond its last point x, `rest` = e^x Q(beyond) and `gain` = P(beyond) - rest.
+    """
     stay = math.log1p(-law.rate)
     rises = steps.start + steps.spacing * np.arange(steps.mass.size, dtype=np.float64)
     if law.direction == "add":
@@ -119,6 +121,7 @@ def _one(law: SubsampledGaussianLoss, steps: Steps, side: int) -> Sums:
 
 
 def _power(step: Sums, times: int) -> Sums:
+    """Return the sum of `times` steps, by squaring."""
     total, square = None, step
     while True:
         if times & 1:
@@ -168,8 +171,9 @@ def polygon(
     """Return a bound of the curve (side 0 below, 1 above) up to a rise of the sum."""
     spacing = rise / count
     steps = above(law, spacing, count) if side else below(law, spacing, count)
-    sums = _power(_one(law, steps, side), times)
-    # Positive sums: a rounding for each term and step, and what every step carried.
+    sums = _power(_one_step(law, steps, side), times)
+    # Positive sums: a rounding for each term and step, and what every step carried; 64
+    # covers the masses of a step, 8·rise their exponentials.
     slack = times * (3 * count + 64 + 8 * rise) * ROUNDING * (1 if side else -1)
     floor = _FLOOR * math.exp(rise) if side else 0.0
     points = spacing * np.arange(count + 1, dtype=np.float64)
@@ -191,9 +195,10 @@ def polygon(
 
 # -- Asking the direct engine: which window of losses, and how fine a grid -------------
 
-_MOST_COPIES = 4096
-_LARGEST_RISE = 600.0
-_SMALLEST = 1e-290
+_MOST_COPIES = 4096  # beyond, a tilt fits the sum, and the contour is sharp
+_LARGEST_RISE = 600.0  # e^600 is still a float, with room for products
+_SMALLEST = 1e-290  # a δ below it may be nothing but the floor
+# Relative widths: one below that which `tightest` asks for, and what grids aim at.
 _SHARP = 8e-7
 _AIM = 3e-7
 _TURNS = 60  # never reached: windows shrink to fit, then grids get finer
@@ -258,6 +263,7 @@ def delta_bracket(
     if not isinstance(law, SubsampledGaussianLoss):
         return lower, upper
     base = times * math.log1p(-law.rate)
+    # The window ends a little beyond ε, which then lies inside of its last cell.
     rise = 1.001 * (epsilon - base if law.direction == "remove" else -base - epsilon)
     count = grids[0]
     while count and 0 < rise <= _LARGEST_RISE:
@@ -281,6 +287,7 @@ def _remove(
 ) -> tuple[float, float]:
     lower, upper = bracket
     base = times * math.log1p(-law.rate)
+    # A bracket within ten percent says where the window ends; else one jump does.
     known = lower > 0.9 * upper
     end = 1.005 * upper if known else 1.2 * single_jump(law, times, delta)
     rise, count = end - base, grids[0]
@@ -295,7 +302,7 @@ def _remove(
         if not most > 0:  # δ(0) is below delta
             return 0.0, 0.0
         upper = min(upper, most)
-        if most - base < 0.8 * rise:
+        if most - base < 0.8 * rise:  # a fifth of the grid is wasted: closer
             rise = 1.05 * (most - base)
             continue
         least = polygon(law, times, rise, count, 0).epsilon(delta)
@@ -340,7 +347,11 @@ def _add(
 
 
 def _finer(count: int, width: float, grids: tuple[int, int]) -> int:
-    """Return a grid that should be fine enough; zero where it is, or none is."""
+    """Return a grid that should be fine enough; zero where it is, or none is.
+
+    Grids at least double, lest there be many turns, and grow by five at most, since
+    what a coarse one promises is rough.
+    """
     last = grids[1]
     if not width >= 0:  # the window missed: try again, closer
         return min(2 * count, last) if count < last else 0
@@ -352,7 +363,7 @@ def _finer(count: int, width: float, grids: tuple[int, int]) -> int:
 
 
 def single_jump(law: SubsampledGaussianLoss, times: int, delta: float) -> float:
-    """Guess epsilon as if one step made it all."""
+    """Guess epsilon as if one step made it all: δ(ε) = delta / times, by halving."""
     low, high = 0.0, 1e-9
     while times * float(law.delta(high)[1]) > delta and high < 1e6:
         low, high = high, 2 * high
@@ -368,6 +379,7 @@ def single_jump(law: SubsampledGaussianLoss, times: int, delta: float) -> float:
 def _depth(law: SubsampledGaussianLoss, times: int, delta: float) -> float:
     """Guess how far below the largest loss epsilon is: all steps lose nearly all."""
     # δ >= P(all rises <= r) (1 - e^(T r - depth)), for the best r.
+    # Φ(-38) is the smallest positive float, and 1 - Φ(12) below every rounding.
     z = np.linspace(-38.0, 12.0, 501)
     y = (z - 0.5 / law.std) / law.std
     rise = np.log1p(law.rate / (1 - law.rate) * np.exp(np.minimum(y, 700.0)))

@@ -19,21 +19,21 @@ from hush.errors import NoBound
 from hush.privacy.accountants.contour_quadrature import (
     LOG_PRECISION,
     TINY,
-    alias_window,
-)
-from hush.privacy.accountants.root_finding import each, solve
-from hush.privacy.accountants.saddle_point import (
     Components,
     Sketch,
-    checked,
+    alias_window,
+    distinct_laws,
     log_chernoff,
 )
 from hush.privacy.pld.loss_distribution import ROUNDING, Bracket, Floats, LossLaw
+from hush.privacy.rounding import bracket_each, certified_root
 
-_POINTS = 1 << 16
-_MOST_COPIES = 10**6
-_COARSE = 1 << 10
-_LONGEST = 1 << 17
+_POINTS = 1 << 16  # of the window: an FFT of this size takes milliseconds
+_MOST_COPIES = 10**6  # beyond, the rounding of a step, times the copies, hides all
+_COARSE = 1 << 10  # points of a law, to find the tilt
+_LONGEST = 1 << 17  # points of one law, folded into the window
+# Of an FFT in the Euclidean norm: 80 roundings, five for each of its 16 stages.
+_UNIT, _FFT_ROUNDINGS = 2e-16, 80
 
 
 @final
@@ -66,11 +66,14 @@ class Lattice:
         kernel = np.exp(-self.c * gap) * -np.expm1(-gap)
         factor = math.exp(min(self.log_scale - self.c * epsilon, 700.0))
         total = float(self.weight[first:last] @ kernel)
+        # The sum of 65536 positive terms errs by 1e-14 of itself; below e^-40 = 4e-18
+        # the kernel was cut off.
         rounding = self.weight_error * float(kernel.sum()) + 1e-14 * total + 5e-18
         outside = self._outside(epsilon)
         # Coins: |their sum| > reach with chance at most `rare` (Azuma), and total
         # variation at most √T Δ/2 (Pinsker), as each has KL divergence at most Δ²/2.
         spread = math.sqrt(self.copies) * self.spacing
+        # Wings for which `rare` is 2 e^-35 = 1e-15 of the answer.
         wings = math.sqrt(0.5 * (35 - self.log_value))
         reach = wings * spread + self.copies * self.spacing**2 / 2
         rare = 2 * math.exp(-2 * wings**2)
@@ -134,7 +137,8 @@ def _lay(
     left, right, width = alias_window(sketch, c, epsilon, log_value, bend)
     copies = math.fsum(float(times) for _, times in components)
     cut = math.exp(max(log_value + LOG_PRECISION, -700.0)) / copies
-    # The window reaches as far to either side of ε as aliases need to die out.
+    # The window reaches as far to either side of ε as aliases need to die out, and five
+    # percent farther.
     spacing = 2.1 * width / _POINTS
     reach = max(high - low for low, high in (ends(law, cut) for law, _ in components))
     spacing = max(spacing, reach / _LONGEST)
@@ -163,7 +167,7 @@ def _lay(
         transform *= np.fft.rfft(folded) ** times * turn
         # An FFT errs by about log2(n) roundings in the Euclidean norm; a power of a
         # number at most one multiplies the error by the exponent.
-        rounding += times * 2e-16 * 80 * math.sqrt(float((folded**2).sum()))
+        rounding += times * _UNIT * _FFT_ROUNDINGS * math.sqrt(float((folded**2).sum()))
         scale += times * log_mass
         finite += times * math.log1p(-min(grid.infinite, 1 - 1e-16))
         for i, s in enumerate((left, right)):
@@ -177,7 +181,7 @@ def _lay(
         spacing=spacing,
         loss=spacing * (start + np.arange(_POINTS, dtype=np.float64)),
         weight=np.maximum(weight, 0.0),
-        weight_error=rounding + 2e-16 * 80,
+        weight_error=rounding + _UNIT * _FFT_ROUNDINGS,
         log_scale=scale,
         infinite=-math.expm1(finite),
         defect=defect,
@@ -198,25 +202,24 @@ def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:
 
     Reference: docs/proofs/lattice.md
     """
-    components = _small(components)
     with np.errstate(all="ignore"):
-        return each(partial(_delta, components), epsilon)
+        return bracket_each(partial(delta_at, components), epsilon)
 
 
-def epsilon_bracket(components: Components, delta: ArrayLike) -> Bracket:
+def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]:
     """Bracket the smallest epsilon >= 0 at which a composition has this delta.
 
     Guarantee: δ(upper) <= delta, and δ(x) > delta for every 0 <= x < lower.
 
     Reference: docs/proofs/lattice.md
     """
-    components = _small(components)
+    components = _few(components)
     with np.errstate(all="ignore"):
-        return each(partial(_epsilon, components), delta)
+        return _epsilon(components, delta)
 
 
-def _small(components: Components) -> Components:
-    components = checked(components)
+def _few(components: Components) -> Components:
+    components = distinct_laws(components)
     if sum(times for _, times in components) > _MOST_COPIES:
         raise NoBound(
             f"the lattice engine composes at most {_MOST_COPIES} steps: rounding takes "
@@ -225,7 +228,9 @@ def _small(components: Components) -> Components:
     return components
 
 
-def _delta(components: Components, epsilon: float) -> tuple[float, float]:
+def delta_at(components: Components, epsilon: float) -> tuple[float, float]:
+    """Bracket delta at one epsilon."""
+    components = _few(components)
     sketch = _sketch(components, 1e-40)
     c, log_value = sketch.at_epsilon(epsilon)
     if c < 0:  # δ is near one: measure it at a small positive tilt
@@ -250,10 +255,11 @@ def _epsilon(components: Components, delta: float) -> tuple[float, float]:
         def excess(side: int, epsilon: float, line: Lattice = lattice) -> float:
             return math.log(max(line.delta(epsilon)[side], TINY)) - log_delta
 
-        most = solve(partial(excess, 1), guess, c, above=True)
+        most = certified_root(partial(excess, 1), guess, c, above=True)
         start = most if math.isfinite(most) else guess
-        least = solve(partial(excess, 0), start, c, above=False)
+        least = certified_root(partial(excess, 0), start, c, above=False)
         lower, upper = max(lower, least), min(upper, most)
+        # Within a twentieth of a step it would be the same lattice.
         if not math.isfinite(upper) or abs(upper - guess) <= 0.05 * lattice.spacing:
             break
         guess = upper
@@ -292,14 +298,14 @@ def _edge(small: Callable[[float], bool], most: float) -> float:
     while high < most and not small(high):
         high *= 2
     low, high = high / 2, min(high, most)
-    for _ in range(12):
+    for _ in range(12):  # to some ten-thousandths: it need not be sharp
         middle = (low + high) / 2
         low, high = (low, middle) if small(middle) else (middle, high)
     return high
 
 
 def ends(law: LossLaw, cut: float) -> tuple[float, float]:
-    """Return losses outside which about `cut` of P lies."""
+    """Return losses outside which about `cut` of P lies, at most 10^5 from zero."""
     back = law.reversed()
     top, bottom = law.infinite_mass, back.infinite_mass
     right = _edge(

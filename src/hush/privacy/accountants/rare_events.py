@@ -14,24 +14,33 @@ from typing import final
 
 import numpy as np
 
-from hush.privacy.accountants.contour_quadrature import TINY, Exhausted, prepare
+from hush.privacy.accountants.contour_quadrature import (
+    TINY,
+    Components,
+    Exhausted,
+    Sketch,
+    log_chernoff,
+    prepare,
+)
 from hush.privacy.accountants.convolution import single_jump
-from hush.privacy.accountants.root_finding import solve
-from hush.privacy.accountants.saddle_point import Components, Sketch, log_chernoff
-from hush.privacy.accountants.transforms import tilted
-from hush.privacy.pld.loss_distribution import ROUNDING, LossLaw
-from hush.privacy.pld.subsampled_gaussian_loss import (
+from hush.privacy.accountants.transforms import rule_at_tilt
+from hush.privacy.pld.gaussian_loss import (
     CellLoss,
     SubsampledGaussianLoss,
     outside,
 )
+from hush.privacy.pld.loss_distribution import ROUNDING, LossLaw
+from hush.privacy.rounding import certified_root
 
-_NEGLIGIBLE = -21.0  # in logs, relative to the answer
+# In logs, relative to the answer: e^-21 = 8e-10 of it may be left to a bound, and what
+# lies outside of the windows, e^-23 = 1e-10, disappears in that.
+_NEGLIGIBLE = -21.0
 _LOG_OUTSIDE = -23.0
-_MOST_CELLS = 8
-_LITTLE_WORK = 1 << 19
-_MOST_LOST = 25.0  # of e^25, a double keeps nothing
-_MOST_HITS = 64
+_MOST_CELLS = 8  # each a few deviations wide: eight reach all that matters
+_LITTLE_WORK = 1 << 19  # exponentials: a contour that costs less than one more cell
+_MOST_LOST = 25.0  # of e^25 lost to cancellation too few digits are left
+_MOST_HITS = 64  # of one cell; more are bounded together
+_DRAWN = 1 << 22  # exponentials of one term, as of one contour
 
 # epsilon -> a bracket of what one term adds to delta
 Term = Callable[[float], tuple[float, float]]
@@ -98,18 +107,19 @@ def epsilon_bracket(
             return math.log(max(line.delta(epsilon)[side], TINY)) - log_delta
 
         slope = max(-log_delta, 1.0) / guess
-        high = solve(partial(excess, 1), guess, slope, above=True)
+        high = certified_root(partial(excess, 1), guess, slope, above=True)
         if high < 1e-9 * guess and excess(1, 0.0) <= 0:
             return 0.0, 0.0
         start = high if math.isfinite(high) else guess
-        low = solve(partial(excess, 0), start, slope, above=False)
+        low = certified_root(partial(excess, 0), start, slope, above=False)
         lower, upper = max(lower, low), min(upper, high)
         stuck = turn > 1 and upper - lower > 0.5 * before
+        # Three times sharper than `tightest` asks for.
         if upper - lower <= 3e-7 * upper or stuck or not upper > 0:
             break
         near = lower > 0.99 * upper
         moved = (lower + upper) / 2 if near else min(upper, 2 * guess)
-        if abs(moved - guess) <= 1e-4 * guess:
+        if abs(moved - guess) <= 1e-4 * guess:  # it would be the same expansion
             break
         guess = moved
     return min(lower, upper), upper
@@ -157,7 +167,7 @@ def expand(
     gaussian = epsilon > valley + 2
     centre, half = _scale(law, epsilon)
     low, narrow = _scale(law, valley) if gaussian else (centre - half, half)
-    softness = narrow / 8
+    softness = narrow / 8  # edges are smooth to the quadrature, and cells still apart
     edge, terms = centre + (law.std if gaussian else half), []
     for _ in range(_MOST_CELLS):
         top, error = _top(law, times, edge, softness, epsilon)
@@ -190,6 +200,7 @@ def _try(
     below = CellLoss(law, -math.inf, edge, softness)
     term = _term(((below, times),), 0.0, epsilon, log_value, _LITTLE_WORK)
     lower, upper = term(epsilon)
+    # e^-17 = 4e-8 of the answer.
     sharp = upper - lower <= math.exp(max(log_value - 17.0, -740.0))
     return term if sharp else None
 
@@ -202,17 +213,15 @@ def _scale(law: SubsampledGaussianLoss, epsilon: float) -> tuple[float, float]:
     # Tilted so that it is level at x, the log density bends up by this much.
     fall = max(x - share, 0.0) / law.std**2
     bend = max(fall * law.slope * (1 - share / math.e), 0.3 / law.std**2)
+    # Over a half-width w a tilt leaves e^(bend w²/2): at most e^2.5. Nor should y
+    # change by more than two, or a cell be wider than three deviations.
     return x, min(math.sqrt(5 / bend), 2 / law.slope, 3 * law.std)
 
 
 def _log_above(law: LossLaw, s: float, log_drop: float) -> tuple[float, float]:
     """Return an upper bound of log E e^(sL) over the kept losses, and the rest."""
     rule = law.rule(s, 0.0, log_drop, log_drop)
-    at = tilted(rule, s, 0.0)
-    if not at.quadrature_error < 0.5:
-        return math.inf, rule.missing
-    log_mass = at.log_mass + at.log_mass_error + math.log1p(at.quadrature_error)
-    return log_mass, rule.missing
+    return rule_at_tilt(rule, s, 0.0).log_mass_above, rule.missing
 
 
 def _top(
@@ -231,7 +240,7 @@ def _top(
     slack = above.error * (2 + times * p)
     # (1 - e^y)_+ = 1 - e^y + (e^y - 1)_+, and the last is at most κ e^(sy), s > 1.
     cell = CellLoss(law, edge, math.inf, softness, _unit(p))
-    log_drop = -80.0 - math.log(times)
+    log_drop = -80.0 - math.log(times)  # e^-80 = 2e-35: only bounds depend on it
     worst = -math.log1p(-law.rate)
     best, tilt = math.inf, 2.0
     for s in 1 + np.array([1.0, 4.0, 16.0, 64.0, 256.0]) / max(epsilon, 1e-9):
@@ -288,24 +297,24 @@ def _cell(
         # At least so many in the cell: choose them, the others are anywhere below.
         if hits == 1 or terms[-1](epsilon)[1] < math.exp(max(log_value - 12, -740.0)):
             rest = _chernoff(
-                _composed((cell, hits), (up_to, times - hits)),
+                _composition((cell, hits), (up_to, times - hits)),
                 log_ways,
                 epsilon,
                 log_value,
             )
             if rest(epsilon)[1] < math.exp(max(log_value + _NEGLIGIBLE, -740.0)):
                 return [*terms, rest]
-        parts = _composed((cell, hits), (under, times - hits))
+        parts = _composition((cell, hits), (under, times - hits))
         terms.append(_term(parts, log_ways, epsilon, log_value))
     if times > _MOST_HITS:
         hits = _MOST_HITS + 1
         log_ways = _log_choose(times, hits) + hits * unit
-        parts = _composed((cell, hits), (up_to, times - hits))
+        parts = _composition((cell, hits), (up_to, times - hits))
         terms.append(_chernoff(parts, log_ways, epsilon, log_value))
     return terms
 
 
-def _composed(*parts: tuple[CellLoss, int]) -> Components:
+def _composition(*parts: tuple[CellLoss, int]) -> Components:
     return tuple(part for part in parts if part[1] > 0)
 
 
@@ -348,7 +357,7 @@ def _term(
     log_ways: float,
     epsilon: float,
     log_value: float,
-    work: int = 1 << 22,
+    work: int = _DRAWN,
 ) -> Term:
     """Return one term by a contour at its own tilt, or by Chernoff if that will do."""
     target = log_value - log_ways

@@ -22,12 +22,16 @@ Complexes = NDArray[np.complex128]
 
 # Above this many exponentials, for many copies and for few, the transform is computed
 # by a matrix product, which errs by a few roundings instead of relatively to t².
+# Many copies multiply absolute errors, so that for them the direct way is worth more.
 _DIRECT_SIZE = 60_000
 _DIRECT_SIZE_OF_FEW = 2_000
 
 
 def second_order(x: Floats) -> Floats:
-    """Return e^x - 1 - x to full relative accuracy."""
+    """Return e^x - 1 - x to full relative accuracy.
+
+    For |x| < 1 it is x²/2 (1 + x/3 (1 + x/4 (1 + …))): 1/21! is below every rounding.
+    """
     small = np.clip(x, -1.0, 1.0)
     series = np.full_like(small, 1.0)
     for n in range(20, 2, -1):
@@ -37,7 +41,10 @@ def second_order(x: Floats) -> Floats:
 
 
 def _odd_part(x: Floats) -> Floats:
-    """Return sin x - x to full relative accuracy."""
+    """Return sin x - x to full relative accuracy.
+
+    For |x| < 1/2 it is -x³/6 (1 - x²/20 (1 - x²/42 (1 - …))), six terms of it.
+    """
     square = np.minimum(x * x, 0.25)
     series = 1 - square / 72 * (1 - square / 110 * (1 - square / 156))
     series = 1 - square / 20 * (1 - square / 42 * series)
@@ -65,6 +72,17 @@ class Tilted:
     loss_error: Floats
     quadrature_error: float  # relative to the mass
 
+    @property
+    def log_quadrature(self) -> float:
+        """Log of one plus the quadrature error; infinite where that says nothing."""
+        error = self.quadrature_error
+        return math.log1p(error) if error < 0.5 else math.inf
+
+    @property
+    def log_mass_above(self) -> float:
+        """Upper bound of the log of the true mass."""
+        return self.log_mass + self.log_mass_error + self.log_quadrature
+
     def ratio(self, step: float, count: int, copies: int) -> tuple[Complexes, Floats]:
         """Return S and its error: M(c+it)/M(c) = e^(it mean) (1 + S), t = n step."""
         t: Floats = step * np.arange(count, dtype=np.float64)
@@ -74,6 +92,7 @@ class Tilted:
         common = t * self.mean_error + self.quadrature_error
         direct = _DIRECT_SIZE if copies > 100 else _DIRECT_SIZE_OF_FEW
         if count * p.size <= direct:
+            # E e^(itd) - 1 = Σ p (cos td - 1) + i Σ p (sin td - td), as Σ pd = 0.
             x = t[:, None] * d
             value = (-2 * np.sin(0.5 * x) ** 2) @ p + 1j * (_odd_part(x) @ p)
             scale = 32 * ROUNDING * self.variance + drift + p @ (eta * d * d)
@@ -93,7 +112,10 @@ class Tilted:
 
 
 def _series(t: Floats, p: Floats, d: Floats) -> Complexes:
-    """Return Σ p (e^(itd) - 1 - itd) for |td| <= 1, by moments."""
+    """Return Σ p (e^(itd) - 1 - itd) for |td| <= 1, by moments.
+
+    Σ_n (it)^n/n! Σ p d^n, n from 2 to 21: 1/22! is below every rounding.
+    """
     last = float(t[-1])
     x, unit = d * last, t / last
     power, total = p * x * x, np.zeros(t.size, dtype=np.complex128)
@@ -107,65 +129,48 @@ def _series(t: Floats, p: Floats, d: Floats) -> Complexes:
 
 
 def _products(step: float, count: int, p: Floats, d: Floats) -> Complexes:
-    """Return Σ p e^(itd) on all nodes by one matrix product."""
+    """Return Σ p e^(itd) on all nodes by one matrix product.
+
+    With n = a·block + b, e^(i n step d) = e^(i a·block·step d) e^(i b step d).
+    """
     block = math.isqrt(count) + 1
     inner = np.exp(1j * np.outer(d, step * np.arange(block)))
     outer = np.exp(1j * np.outer(step * block * np.arange(block), d)) * p
     return np.asarray((outer @ inner).ravel()[:count])
 
 
-def tilted(rule: Rule, c: float, reach: float) -> Tilted:
+def rule_at_tilt(rule: Rule, c: float, reach: float) -> Tilted:
     """Return the rule under tilt c, certified for |Im z| <= reach."""
-    loss, log_w, loss_error = rule.loss, rule.log_weight, rule.loss_error
+    loss = rule.loss
     size = c * loss
-    exponent = log_w + size
+    exponent = rule.log_weight + size
     top = float(exponent.max())
     p = np.exp(exponent - top)
     total = float(p.sum())
     p /= total
     eta = (
-        rule.weight_error + abs(c) * loss_error + 4 * ROUNDING * (4 + np.abs(exponent))
+        rule.weight_error
+        + abs(c) * rule.loss_error
+        + 4 * ROUNDING * (4 + np.abs(exponent))
     )
     # The plain way: log-sum-exp and a weighted mean.
     log_mass = top + math.log(total)
     log_error = float(p @ eta) + ROUNDING * (32 + 4 * abs(log_mass))
     mean = float(p @ loss)
     mean_error = float(
-        p @ (np.abs(loss - mean) * eta + loss_error)
+        p @ (np.abs(loss - mean) * eta + rule.loss_error)
         + 32 * ROUNDING * (p @ np.abs(loss))
     )
+    # The other way sums masses of P, untilted: e^50 and e^-600 keep them in floats.
     if size.max() < 50.0 and log_mass > -600.0:
-        w = np.exp(log_w)
-        growth, back = np.exp(size), np.abs(np.expm1(-loss))
-        rise = np.abs(np.expm1(size))
-        own = rule.weight_error + ROUNDING * (32 + 4 * np.abs(size) + 4 * np.abs(loss))
-        # Without the identity for Q: M - 1 = defect + Σ w expm1(cL).
-        sum_error = float(w @ (rise * own + abs(c) * loss_error * growth))
-        excess = rule.defect + float(w @ np.expm1(size))
-        error = sum_error + rule.mass_error
-        forward, backward = second_order(size), second_order(-loss)
-        balanced = w @ (
-            (forward + abs(c) * backward) * own + abs(c) * loss_error * (rise + back)
-        )
-        balanced_error = float(balanced) + rule.mass_error + abs(c) * rule.balance_error
-        if balanced_error < error:
-            excess = rule.defect + float(w @ (forward + c * backward))
-            excess += c * rule.imbalance
-            error = balanced_error
+        balance = _Balance.of(rule, c)
+        excess, error = balance.excess()
         if 1 + excess > 2 * error and error / (1 + excess - error) < log_error:
             log_mass = math.log1p(excess)
             log_error = error / (1 + excess - error) + ROUNDING * abs(log_mass)
-        mass = math.exp(log_mass)
-        first = loss * np.expm1(size)
-        first_error = w @ (
-            (np.abs(first) + backward) * own
-            + loss_error * (rise + np.abs(size) * growth + back)
-        )
-        first_error = (float(first_error) + rule.balance_error) / mass
-        balanced_mean = (float(w @ (first + backward)) + rule.imbalance) / mass
-        first_error += abs(balanced_mean) * log_error
-        if first_error < mean_error:
-            mean, mean_error = balanced_mean, first_error
+        centre, centre_error = balance.mean(log_mass, log_error)
+        if centre_error < mean_error:
+            mean, mean_error = centre, centre_error
     distance = loss - mean
     quadrature = rule.quadrature(c, reach) * math.exp(min(-log_mass, 700.0))
     return Tilted(
@@ -177,9 +182,82 @@ def tilted(rule: Rule, c: float, reach: float) -> Tilted:
         weight=p,
         distance=distance,
         weight_error=eta,
-        loss_error=loss_error,
+        loss_error=rule.loss_error,
         quadrature_error=quadrature,
     )
+
+
+@final
+@dataclass(frozen=True)
+class _Balance:
+    """Sums over a rule's points under P, from which nothing of first order cancels.
+
+    With weights w, Σ w = 1 + defect and Σ w (1 - e^-L) = imbalance are known, the
+    latter because Q has a total of one as well.
+    """
+
+    rule: Rule
+    c: float
+    weight: Floats  # w, not tilted
+    growth: Floats  # e^(cL)
+    rise: Floats  # |e^(cL) - 1|
+    back: Floats  # |1 - e^-L|
+    backward: Floats  # E(-L), E(x) = e^x - 1 - x
+    own: Floats  # relative error of a term, beside that of its loss
+
+    @classmethod
+    def of(cls, rule: Rule, c: float) -> "_Balance":
+        """Return the terms of a rule at tilt c."""
+        loss, size = rule.loss, c * rule.loss
+        return cls(
+            rule=rule,
+            c=c,
+            weight=np.exp(rule.log_weight),
+            growth=np.exp(size),
+            rise=np.abs(np.expm1(size)),
+            back=np.abs(np.expm1(-loss)),
+            backward=second_order(-loss),
+            own=rule.weight_error
+            + ROUNDING * (32 + 4 * np.abs(size) + 4 * np.abs(loss)),
+        )
+
+    def excess(self) -> tuple[float, float]:
+        """Return M(c) - 1 and a bound on its error, by the better of two sums."""
+        rule, c, w = self.rule, self.c, self.weight
+        size = c * rule.loss
+        # Without the identity for Q: M - 1 = defect + Σ w expm1(cL).
+        error = float(
+            w @ (self.rise * self.own + abs(c) * rule.loss_error * self.growth)
+        )
+        error += rule.mass_error
+        # With it: M - 1 = defect + Σ w (E(cL) + c E(-L)) + c imbalance.
+        forward = second_order(size)
+        balanced = w @ (
+            (forward + abs(c) * self.backward) * self.own
+            + abs(c) * rule.loss_error * (self.rise + self.back)
+        )
+        balanced_error = float(balanced) + rule.mass_error + abs(c) * rule.balance_error
+        if balanced_error < error:
+            excess = rule.defect + float(w @ (forward + c * self.backward))
+            return excess + c * rule.imbalance, balanced_error
+        return rule.defect + float(w @ np.expm1(size)), error
+
+    def mean(self, log_mass: float, log_error: float) -> tuple[float, float]:
+        """Return the tilted mean and a bound on its error, for a known log mass.
+
+        M'(c) = Σ w L e^(cL) = Σ w (L expm1(cL) + E(-L)) + imbalance.
+        """
+        rule, w = self.rule, self.weight
+        size = self.c * rule.loss
+        mass = math.exp(log_mass)
+        first = rule.loss * np.expm1(size)
+        spread = w @ (
+            (np.abs(first) + self.backward) * self.own
+            + rule.loss_error * (self.rise + np.abs(size) * self.growth + self.back)
+        )
+        mean = (float(w @ (first + self.backward)) + rule.imbalance) / mass
+        error = (float(spread) + rule.balance_error) / mass
+        return mean, error + abs(mean) * log_error
 
 
 # --------------------------------------------------------------------------------------
@@ -219,12 +297,13 @@ class Hyperbolic:
     copies: Floats
 
     def _height(self, y: Floats) -> Floats:
+        """Return F = α cosh y + β sinhc y at y = wa."""
         safe = np.maximum(y, 1e-300)
         level = np.where(y > 0, np.sinh(safe) / safe, 1.0)
         return np.asarray(self.ends * np.cosh(y) + self.body * level)
 
     def log_mass(self, tilt: float) -> tuple[Floats, Floats]:
-        """Return log E e^(tilt L) and a bound on its error, law by law."""
+        """Return log F(w)/F(1/2) at w = tilt + 1/2, and a bound on its error."""
         a, y = self.rates, self.rates * abs(tilt + 0.5)
         # The transform is one at z = 0 and, as it is even in w, at z = -1. For a < 1
         # it is above 0.9 everywhere: then log1p keeps its relative error.
@@ -251,7 +330,7 @@ class Hyperbolic:
         return np.asarray(math.copysign(1.0, gap) * total)
 
     def mean(self, tilt: float) -> tuple[Floats, Floats]:
-        """Return the tilted means K'(tilt) and bounds on their errors."""
+        """Return K' = a (α sinh y + β sinhc' y)/F, the means, and their errors."""
         a, w = self.rates, tilt + 0.5
         y = a * abs(w)
         value = a * (self.ends * np.sinh(y) + self.body * _slope(y)) / self._height(y)

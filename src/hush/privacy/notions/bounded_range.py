@@ -14,7 +14,7 @@ from hush.privacy.rounding import Floats
 from hush.serialization import tagged
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Components
+    from hush.privacy.pld.loss_distribution import Components
 
 
 @final

@@ -10,11 +10,12 @@ import scipy
 
 from hush import checks, suggestions
 from hush.privacy.curve import Bracket, Curve, Direction
+from hush.privacy.discrete_pair import Atoms
 from hush.privacy.rounding import Floats, down, total_up, up
 from hush.serialization import tagged
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Components
+    from hush.privacy.pld.loss_distribution import Components
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _TINY = 1e-323  # the grain of the smallest floats
@@ -142,9 +143,16 @@ class GDP(Curve):
 
     def components(self) -> "tuple[Components, Components]":
         """Return the Gaussian loss N(μ²/2, μ²)."""
-        from hush.privacy.pld import discrete_loss
+        from hush.privacy.pld.gaussian_loss import GaussianLoss
 
-        return discrete_loss.gaussian(self.mu)
+        if self.mu == 0:
+            return (), ()
+        if math.isinf(self.mu):
+            from hush.privacy.pld import discrete_loss
+
+            return discrete_loss.both(Atoms(np.empty(0), np.empty(0), 1.0, 1.0))
+        law = GaussianLoss(self.mu)
+        return ((law, 1),), ((law, 1),)
 
     def components_lower(self) -> "tuple[Components, Components]":
         """Return the same laws as `components`: the pair is exact."""

@@ -64,7 +64,7 @@ class Profile(Curve):
             )
 
     def __repr__(self) -> str:
-        return f"<{self._told('Profile')}>"  # a function's name says nothing
+        return f"<{self._with_one_answer('Profile')}>"  # a function's name says nothing
 
     def _evaluate(self, epsilon: Floats) -> Floats:
         found = [

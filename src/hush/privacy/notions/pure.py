@@ -13,7 +13,7 @@ from hush.privacy.rounding import Floats, down, up
 from hush.serialization import tagged
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Components
+    from hush.privacy.pld.loss_distribution import Components
 
 
 def randomized_response(epsilon: float, delta: float = 0.0) -> Atoms:

@@ -234,7 +234,7 @@ def _finite_at_infinity(curve: RDP) -> bool:
         return False
 
 
-def _tabled(curve: RDP) -> RDP:
+def _as_table(curve: RDP) -> RDP:
     """Return the guarantee at the orders where it is known, as it is stored."""
     if isinstance(curve.function, OrderTable):
         return curve
@@ -243,7 +243,7 @@ def _tabled(curve: RDP) -> RDP:
     return RDP.table([order for order, _ in kept], [epsilon for _, epsilon in kept])
 
 
-written_as(RDP, _tabled)
+written_as(RDP, _as_table)
 
 
 # -- From Rényi divergences to (ε, δ): the best that one order at a time allows --------

@@ -84,14 +84,14 @@ class Tradeoff(Curve):
         """A finite pair with less type II error, symmetrised."""
         value: Floats = getattr(self, "_known")  # noqa: B009 (set in __post_init__)
         x, y = above(_GRID, np.minimum(1 - value + _ROUNDING, 1.0))
-        return atoms(lowest((x, y), mirrored((x, y))))
+        return atoms(lowest((x, y), mirror((x, y))))
 
     @cached_property
     def atoms_below(self) -> Atoms:
         """A finite pair with more type II error: chords lie above a convex f."""
         value: Floats = getattr(self, "_known")  # noqa: B009 (set in __post_init__)
         corners = hull(_GRID, np.maximum(1 - value - _ROUNDING, _GRID))
-        return atoms(lowest(corners, mirrored(corners)))
+        return atoms(lowest(corners, mirror(corners)))
 
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ = 1 + f*(-e^ε) (N13.P9) between two polygons."""
@@ -163,7 +163,7 @@ def lowest(first: Polygon, second: Polygon) -> Polygon:
     return x, np.minimum(np.interp(x, *first), np.interp(x, *second))
 
 
-def mirrored(polygon: Polygon) -> Polygon:
+def mirror(polygon: Polygon) -> Polygon:
     """Return the polygon with null and alternative exchanged (f becomes f⁻¹)."""
     x, y = polygon
     x, y = np.append(0.0, x), np.append(0.0, y)

@@ -61,7 +61,7 @@ class Between(Curve):
     both_ways: bool = True
 
     def __repr__(self) -> str:
-        return f"<{self._told(self.name)}>"
+        return f"<{self._with_one_answer(self.name)}>"
 
     @property
     def symmetric(self) -> bool:

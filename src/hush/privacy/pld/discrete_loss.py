@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.privacy.discrete_pair import Atoms
-from hush.privacy.pld.gaussian_loss import GaussianLoss
 from hush.privacy.pld.loss_distribution import (
     ROUNDING,
     Bracket,
@@ -24,7 +23,7 @@ from hush.privacy.pld.loss_distribution import (
 )
 
 if TYPE_CHECKING:
-    from hush.privacy.curve import Components
+    from hush.privacy.pld.loss_distribution import Components
 
 
 def _log(value: Fraction) -> float:
@@ -269,13 +268,3 @@ def both(pair: Atoms) -> "tuple[Components, Components]":
     """Return the remove and the add direction of a finite pair."""
     law = of(pair)
     return ((law, 1),), ((law.reversed(), 1),)
-
-
-def gaussian(mu: float) -> "tuple[Components, Components]":
-    """Return both directions of N(0,1) against N(μ,1)."""
-    if mu == 0:
-        return (), ()
-    if math.isinf(mu):
-        return both(Atoms(np.empty(0), np.empty(0), 1.0, 1.0))
-    law = GaussianLoss(mu)
-    return ((law, 1),), ((law, 1),)

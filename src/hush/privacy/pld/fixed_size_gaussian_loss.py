@@ -13,6 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hush.privacy.pld.gaussian_loss import PartLoss, SubsampledGaussianLoss
 from hush.privacy.pld.loss_distribution import (
     ROUNDING,
     Bracket,
@@ -21,7 +22,6 @@ from hush.privacy.pld.loss_distribution import (
     LossLaw,
     Rule,
 )
-from hush.privacy.pld.subsampled_gaussian_loss import PartLoss, SubsampledGaussianLoss
 
 
 @final

@@ -11,9 +11,15 @@ from numpy.typing import ArrayLike
 
 from hush import checks
 from hush.errors import NoBound
-from hush.privacy.pld.loss_distribution import ROUNDING, Bracket, Direction, Floats
+from hush.privacy.pld.loss_distribution import (
+    ROUNDING,
+    Bracket,
+    Direction,
+    Floats,
+    checked_direction,
+    sampled_delta,
+)
 from hush.privacy.pld.mixture_loss import MixtureLoss, log_likelihood
-from hush.privacy.pld.subsampled_loss import checked_direction, sampled_delta
 
 # --------------------------------------------------------------------------------------
 # Losses whose base density falls exponentially on [0, 1], whole or Poisson-sampled.

@@ -49,7 +49,8 @@ _POINTS = NODES.size
 # parameter ρ is integrated within r (64/15) B ρ^(-2(n-1)) / (1 - ρ^-2)
 # ([Tre13] Theorem 19.3). Several ρ are tried; the best one counts.
 _ELLIPSES = (2.5, 4.0, 8.0, 16.0)
-_SLICES = np.linspace(-1.0, 1.0, 13)
+_SLICES = np.linspace(-1.0, 1.0, 13)  # twelve slices of each ellipse
+_MOST_PANELS = 300  # beyond, what a quadrature lacks is only stated
 
 # (left ends, right ends, height) -> bound on log|f| over those boxes of the plane.
 LogBound = Callable[[Floats, Floats, Floats], Floats]
@@ -82,9 +83,9 @@ def log_errors(ends: Floats, log_bound: LogBound) -> Floats:
 
 def refine(ends: Floats, log_bound: LogBound, log_tolerance: float) -> Floats:
     """Halve panels until each errs by at most e^log_tolerance, or give up quietly."""
-    for _ in range(14):
+    for _ in range(14):  # a panel of 2^-14 of the first is as narrow as any needs
         wide = log_errors(ends, log_bound) > log_tolerance
-        if not wide.any() or ends.size > 300:
+        if not wide.any() or ends.size > _MOST_PANELS:
             break
         middles = (ends[1:] + ends[:-1])[wide] / 2
         ends = np.sort(np.concatenate([ends, middles]))
@@ -100,11 +101,15 @@ def nodes(ends: Floats) -> tuple[Floats, Floats]:
 
 # -- Losses of a mixture against one of its parts: what Poisson sampling makes ---------
 
-_CELLS = 256
+_CELLS = 256  # of the bulk of a density, to layer it
 
 
 def log_likelihood(y: Floats, rate: float) -> Floats:
-    """Return log(1 - rate + rate e^y) to full relative accuracy."""
+    """Return log(1 - rate + rate e^y) to full relative accuracy.
+
+    Near y = 0 as log1p(rate expm1 y); for large y, where e^y is beyond the floats, as
+    log rate + y + log1p((1/rate - 1) e^-y).
+    """
     if rate == 1.0:
         return y
     small = np.minimum(y, 30.0)
@@ -285,6 +290,7 @@ class MixtureLoss(LossLaw):
 
         x = np.linspace(left, right, 1024)
         heights = log_density(x)
+        # Below e^-12 = 6e-6 of its peak the density adds nothing to the layers.
         bulk = np.flatnonzero(heights > heights.max() - 12)
         if not bulk.size:  # out of range: claim nothing
             return NO_DECAY
@@ -305,6 +311,7 @@ class MixtureLoss(LossLaw):
         # At most two local maxima, so the total variation is at most 4 max. The same
         # monotone parts, taken the other way on coarse cells, bound the maximum.
         whole = self.window(log_drop)[:2]
+        # As many cells as are still worth their cost: else variation is not bounded.
         if whole[1] - whole[0] > 80 * (right - left):
             return Decay(lengths, masses, np.inf, 1.0)
         wide = split(*whole, (right - left) / _CELLS)
@@ -318,10 +325,10 @@ class MixtureLoss(LossLaw):
         tilted = atom_mass + power * log_likelihood(atom_y, self.rate) - log_mass
         atoms = float(np.exp(tilted).sum()) * (1 + 1e-9)
         variation = 4 * math.exp(min(peak, 700.0)) * (1 + 1e-9)
-        shifted = self._shifted(power, log_mass, log_drop)
+        shifted = self._bound_on_shifted_path(power, log_mass, log_drop)
         return Decay(lengths, masses, variation, atoms, shifted)
 
-    def _shifted(
+    def _bound_on_shifted_path(
         self, power: float, log_mass: float, log_drop: float
     ) -> Callable[[float], float] | None:
         """Return the bound that moving the path of integration upwards gives."""

@@ -13,7 +13,7 @@ from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.gdp import GDP
 from hush.privacy.notions.pure import Pure
 from hush.privacy.notions.zcdp import ZCDP
-from hush.privacy.rounding import Floats, falling
+from hush.privacy.rounding import Floats, crossing_ends
 
 # 1.25, its square, and so on; together they span all floats.
 _FACTORS = tuple(1.25 ** min(2**k, 512) for k in range(30))
@@ -94,14 +94,14 @@ def calibrate(
         for factor in _FACTORS:
             left = max(left / factor, low)
             if over(left) > 1:
-                return falling(over, 1.0, left, right, relative=relative)[1]
+                return crossing_ends(over, 1.0, left, right, relative=relative)[1]
             right = left
         _refuse_rising(over, left, min(1e3 * start, high))
         return left
     for factor in _FACTORS:
         left, right = right, min(right * factor, high)
         if over(right) <= 1:
-            return falling(over, 1.0, left, right, relative=relative)[1]
+            return crossing_ends(over, 1.0, left, right, relative=relative)[1]
     _refuse_rising(over, start, right)
     raise NoBound(
         f"no parameter up to {high:g} meets {target!r}; allow a larger one, or weaken "

@@ -46,7 +46,7 @@ class Comparison:
 
     def __str__(self) -> str:
         searched = f"{self.tried} tried up to {self.up_to:.3g}"
-        first, second = (_at(each) for each in (self.first_at, self.second_at))
+        first, second = (_place(each) for each in (self.first_at, self.second_at))
         equal = f"not told apart at any epsilon, {searched}"
         said = {
             Order.FIRST: f"more private at {first}; the second nowhere, {searched}",
@@ -58,7 +58,7 @@ class Comparison:
         return f"{self.order}: {said[self.order]}"
 
 
-def _at(epsilon: float | None) -> str:
+def _place(epsilon: float | None) -> str:
     return "" if epsilon is None else f"epsilon {epsilon:.3g}"
 
 
@@ -83,7 +83,7 @@ def compare(first: Curve, second: Curve) -> Comparison:
     tops = [curve.epsilon_at(1e-12) for curve in (first, second)]
     finite = [top for top in tops if np.isfinite(top)]
     top = max(finite) if finite else 50.0
-    epsilon = _searched((first, second), max(top, 1e-3), finite)
+    epsilon = _epsilons_to_try((first, second), max(top, 1e-3), finite)
     where: list[float | None] = [None, None]
     for direction in BOTH[:1] if first.symmetric and second.symmetric else BOTH:
         (low_1, high_1), (low_2, high_2) = (
@@ -105,7 +105,9 @@ def compare(first: Curve, second: Curve) -> Comparison:
     return Comparison(order, where[0], where[1], epsilon.size, float(epsilon[-1]))
 
 
-def _searched(curves: tuple[Curve, Curve], top: float, ends: list[float]) -> Floats:
+def _epsilons_to_try(
+    curves: tuple[Curve, Curve], top: float, ends: list[float]
+) -> Floats:
     """Return the ε to try: evenly up to `top`, then on until no δ is left.
 
     A sum of sampled steps may have the smaller δ down to 1e-60 and the larger one

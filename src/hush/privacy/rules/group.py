@@ -7,7 +7,7 @@ import numpy as np
 
 from hush import checks
 from hush.privacy.curve import Curve, curved
-from hush.privacy.discrete_pair import GUARD, Atoms, corners_of, joined
+from hush.privacy.discrete_pair import GUARD, Atoms, corners_of, pair_of_sides
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.gdp import GDP
 from hush.privacy.notions.pure import Pure
@@ -167,7 +167,7 @@ def rounding(pair: Atoms) -> float:
     return GUARD + 8 * ULP * (pair.losses.size + top)
 
 
-def falling(pair: Atoms) -> tuple[Floats, Floats]:
+def profile_corners(pair: Atoms) -> tuple[Floats, Floats]:
     """Return where δ of a pair bends, from ε = 0 up, and δ there: only sums."""
     inside = pair.losses > 0
     knots, where = np.unique(pair.losses[inside], return_inverse=True)
@@ -192,7 +192,7 @@ def worse(pair: Atoms, *, upper: bool) -> Atoms:
     share = gap[cell] / (gap[cell] - gap[cell + 1])
     cross = knots[cell] + np.log1p(share * np.expm1(knots[cell + 1] - knots[cell]))
     knots = np.union1d(knots, cross)
-    return _both(knots, _larger(pair, knots), rounding(pair), upper=upper)
+    return _symmetric_pair(knots, _larger(pair, knots), rounding(pair), upper=upper)
 
 
 def _larger(pair: Atoms, knots: Floats) -> Floats:
@@ -202,16 +202,18 @@ def _larger(pair: Atoms, knots: Floats) -> Floats:
 
 def symmetric(pair: Atoms, *, upper: bool) -> Atoms:
     """Return a pair whose δ is, in both directions, that of `pair` from P to Q."""
-    knots, delta = falling(pair)
+    knots, delta = profile_corners(pair)
     if upper and knots.size > _CHAIN_MOST:  # a polygon through fewer points lies above
         some = np.unique(np.linspace(0, knots.size - 1, _CHAIN_MOST).astype(np.int64))
         knots, delta = knots[some], delta[some]
-    return _both(knots, delta, rounding(pair), upper=upper)
+    return _symmetric_pair(knots, delta, rounding(pair), upper=upper)
 
 
-def _both(knots: Floats, delta: Floats, error: float, *, upper: bool) -> Atoms:
+def _symmetric_pair(
+    knots: Floats, delta: Floats, error: float, *, upper: bool
+) -> Atoms:
     """Return the symmetric pair through the corners of a convex profile."""
     side, short = corners_of(knots, np.minimum(delta, 1.0))
     if upper:
-        return joined(side, side, float(short.max(initial=1.0)) * (1 + error))
-    return joined(side, side, float(short.min(initial=1.0)) * (1 - error))
+        return pair_of_sides(side, side, float(short.max(initial=1.0)) * (1 + error))
+    return pair_of_sides(side, side, float(short.min(initial=1.0)) * (1 - error))

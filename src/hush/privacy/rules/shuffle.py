@@ -16,7 +16,7 @@ from hush.privacy.rules.optimal_composition import _log_binomial
 from hush.serialization import tagged
 
 
-def at_least(trials: Any, wins: Any, chance: float) -> Any:
+def binomial_tail(trials: Any, wins: Any, chance: float) -> Any:
     """Return P(Bin(trials, chance) >= wins), with the digits of a small tail."""
     inside = np.clip(wins, 1, np.maximum(trials, 1))
     tail = scipy.special.betainc(inside, np.maximum(trials - inside + 1, 1), chance)
@@ -25,6 +25,8 @@ def at_least(trials: Any, wins: Any, chance: float) -> Any:
 
 def _window(trials: int, chance: float) -> tuple[Floats, Floats, float]:
     """Return counts, their binomial masses, and the mass that was left out."""
+    # Beyond 16 deviations lies about e^-128 = 1e-56; 80 more cover rare clones. What is
+    # left out is counted all the same.
     spread = 16 * math.sqrt(trials * chance * (1 - chance)) + 80
     low = max(0, math.floor(trials * chance - spread))
     high = min(trials, math.ceil(trials * chance + spread))
@@ -33,8 +35,8 @@ def _window(trials: int, chance: float) -> tuple[Floats, Floats, float]:
         return np.zeros(1), np.ones(1), 0.0
     log_odds = math.log(chance) - math.log1p(-chance)
     mass = np.exp(_log_binomial(trials, count, log_odds))
-    left = at_least(trials, trials - low + 1, 1 - chance) if low > 0 else 0.0
-    right = at_least(trials, high + 1, chance) if high < trials else 0.0
+    left = binomial_tail(trials, trials - low + 1, 1 - chance) if low > 0 else 0.0
+    right = binomial_tail(trials, high + 1, chance) if high < trials else 0.0
     return count, mass, 1.01 * float(left + right)
 
 
@@ -80,9 +82,10 @@ class Shuffled(Curve):
         clones, mass, missing = _window(self.people - 1, 2 * (1 - r))
         first = np.floor((clones + 1) * kappa / (kappa + other)) + 1
         point = np.exp(_coin(clones, first - 1))
-        tail = at_least(clones, first - 1, 0.5)
+        tail = binomial_tail(clones, first - 1, 0.5)
         gain = kappa * point - math.expm1(epsilon) * tail
-        # Whether a tie counts does not matter: its term is zero.
+        # Whether a tie counts does not matter: its term is zero. The slack is for
+        # the masses, whose logs err by less.
         slack = 1e-11 * (kappa * point + math.expm1(epsilon) * tail)
         total = float(mass @ np.clip(gain + slack, 0.0, 1.0))
         return min(1.0, (total + missing) * (1 + 1e-12))
@@ -109,7 +112,7 @@ def _coin(trials: Floats, wins: Floats) -> Floats:
     k = np.clip(wins, 0.0, trials)
     log = scipy.special.gammaln(trials + 1) - scipy.special.gammaln(k + 1)
     log = log - scipy.special.gammaln(trials - k + 1) - trials * math.log(2)
-    big = (k > 20) & (trials - k > 20)
+    big = (k > 20) & (trials - k > 20)  # three terms err by 5e-13 there
     if np.any(big):
         # log-gammas of large arguments cancel; Stirling's form does not.
         n, j = trials[big], k[big]

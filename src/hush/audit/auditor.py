@@ -18,7 +18,7 @@ from hush.audit.outputs import Floats, Raised, Reader
 from hush.errors import InvalidArgument
 from hush.mechanisms import Mechanism
 from hush.noise import SECURE, Source, integers
-from hush.privacy.curve import Curve, curved
+from hush.privacy.curve import Curve, checked_curve
 
 # -- Many runs of the thing under test, at once where that is provably the same --------
 
@@ -174,7 +174,7 @@ def audit(
 
     Reference: guessing with abstention [SNJ23]; betting [WR23]; events as in [DWWZK18].
     """
-    curved("claim", claim)
+    checked_curve("claim", claim)
     checks.whole("samples", samples, at_least=400)
     checks.real("level", level, above=0, below=1)
     tried = _pairs(data, neighbor, pairs)

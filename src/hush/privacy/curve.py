@@ -379,12 +379,12 @@ class Side:
         return duality.crossing_lower(lambda e: float(self.delta_at_lower(e)), delta)
 
 
-def curved(name: str, value: Any) -> Curve:
+def checked_curve(name: str, value: Any) -> Curve:
     """Return a curve, or say how to make one of what was given.
 
     Example:
         >>> from hush.privacy import GDP
-        >>> curved("claim", GDP(mu=1.0))
+        >>> checked_curve("claim", GDP(mu=1.0))
         GDP(mu=1.0)
     """
     if isinstance(value, Curve):
@@ -399,11 +399,19 @@ def curved(name: str, value: Any) -> Curve:
     raise InvalidArgument(f"{name} must be a curve; got {got}. {way}")
 
 
-def listed(name: str, value: Any) -> Any:
+def checked_curves(name: str, value: Any) -> Any:
     """Return several curves, or say that one is not a list of them."""
     if isinstance(value, Curve):
         raise InvalidArgument(f"{name} must be a list of curves; got one. Write [it].")
     return value
 
 
-__all__ = ["BOTH", "Bracket", "Curve", "Direction", "Side", "curved", "listed"]
+__all__ = [
+    "BOTH",
+    "Bracket",
+    "Curve",
+    "Direction",
+    "Side",
+    "checked_curve",
+    "checked_curves",
+]

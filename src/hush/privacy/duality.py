@@ -13,7 +13,9 @@ from hush.privacy.rounding import Floats, crossing_ends, down, up
 
 # Below this δ a tail no longer matters to any guarantee worth stating.
 NEGLIGIBLE = 1e-40
-_KNOTS = 600
+_KNOTS = 600  # of a profile between which it is bracketed
+_FAR = 700.0  # e to this power is still a float
+_SMALLEST = 745.0  # minus the log of the smallest float
 
 
 def crossing(delta_at: Callable[[float], float], delta: float) -> float:
@@ -34,7 +36,7 @@ def _cross(delta_at: Callable[[float], float], delta: float) -> tuple[float, flo
     low, high = 0.0, 1.0
     while delta_at(high) > delta:
         low, high = high, 2 * high
-        if high > 1e12:
+        if high > 1e12:  # no guarantee: better to say that there is none
             return low, math.inf
     while low == 0.0 and high > 1e-300:
         if delta_at(high / 4) > delta:
@@ -59,10 +61,11 @@ def tradeoff(delta_at: Callable[[Any], Any], alpha: float) -> float:
             missing - math.exp(x) * alpha if x >= 0 else math.exp(x) * (missing - alpha)
         )
 
-    right = -math.log(alpha) if alpha > 0 else 745.0
+    right = -math.log(alpha) if alpha > 0 else _SMALLEST
     left = crossing(lambda e: float(delta_at(e)), 1.0 - alpha)
-    left = min(700.0, 1.5 * left + 2.0) if math.isfinite(left) else 700.0
-    found = maximize(error, -left, min(right, 745.0))
+    # Beyond it the error is negative: half as far again, lest the end be the optimum.
+    left = min(_FAR, 1.5 * left + 2.0) if math.isfinite(left) else _FAR
+    found = maximize(error, -left, min(right, _SMALLEST))
     return max(0.0, float(down(max(found, error(0.0)))))
 
 
@@ -116,7 +119,7 @@ def divergence(
         raise InvalidArgument(
             f"F must vanish at 1; F(1) = {value(1.0)!r}. Subtract it."
         )
-    zero = value(1e-300)
+    zero = value(1e-300)  # F(0), or so large that it counts as infinite
     # A slope that still grows between 1e140 and 1e150 never settles (t log t, t²).
     slope, earlier = value(1e150) / 1e150, value(1e140) / 1e140
     tail = 0.0
@@ -127,7 +130,7 @@ def divergence(
         if pair.p_only > 0:
             orders = [power + 2.0**j for j in range(12)]
             logs = [(k - 1) * moment(k) - k * math.log(top) for k in orders]
-            tail = math.exp(min(logs)) if min(logs) < 700 else math.inf
+            tail = math.exp(min(logs)) if min(logs) < _FAR else math.inf
             tail *= abs(value(top))
     ratios = np.exp(pair.losses)
     terms = np.array([value(float(t)) for t in ratios])
@@ -164,7 +167,7 @@ def knots(
     goal = max(floor * (1 + 1e-9), NEGLIGIBLE)
     if not math.isfinite(top):
         top = crossing(lambda e: float(delta_at(e)), min(goal, start))
-    top = top if math.isfinite(top) else 700.0
+    top = top if math.isfinite(top) else _FAR
     if top == 0:  # negligible from the start
         return np.array([0.0, 1.0])
     # Even steps resolve the bulk, a geometric start profiles that fall at once.

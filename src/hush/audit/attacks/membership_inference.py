@@ -10,7 +10,7 @@ from hush import checks
 from hush.audit.auditor import Batch, Many, audit, many
 from hush.audit.outputs import Floats
 from hush.noise import SECURE, Source
-from hush.privacy.curve import Curve, curved
+from hush.privacy.curve import Curve, checked_curve
 
 
 @final
@@ -98,7 +98,7 @@ def membership(
     Reference: [YGFJ18]; likelihood ratios [CCNSTT22]; N3.4.
     """
     checks.whole("samples", samples, at_least=400)
-    curved("claim", claim)
+    checked_curve("claim", claim)
     if score is None:
         found = audit(
             run,

@@ -25,6 +25,7 @@ from hush.privacy.accountants.contour_quadrature import (
     distinct_laws,
     log_chernoff,
 )
+from hush.privacy.accountants.transforms import Complexes
 from hush.privacy.pld.loss_distribution import ROUNDING, Bracket, Floats, LossLaw
 from hush.privacy.rounding import bracket_each, certified_root
 
@@ -132,6 +133,11 @@ def _sketch(components: Components, cut: float) -> Sketch:
 def _lay(
     components: Components, sketch: Sketch, c: float, epsilon: float, log_value: float
 ) -> Lattice:
+    """Lay a lattice at tilt c for answers near epsilon, of size e^log_value.
+
+    The laws' tilted masses are folded into one window and composed there: their FFTs,
+    to the power of their copies, multiply.
+    """
     c = sketch.calm(c, epsilon, log_value)
     _, _, bend = sketch.cumulants(c)
     left, right, width = alias_window(sketch, c, epsilon, log_value, bend)
@@ -152,8 +158,7 @@ def _lay(
             law, spacing, math.floor(low / spacing), math.ceil(high / spacing)
         )
         exponent = c * grid.loss
-        top = float((exponent + np.log(np.maximum(grid.mass, 1e-320))).max())
-        tilted = grid.mass * np.exp(exponent - top)
+        tilted, top = _scaled_moments(grid, c)
         total = float(tilted.sum())
         log_mass = top + math.log(total)
         defect += times * float(grid.error @ np.exp(exponent - log_mass))
@@ -162,18 +167,14 @@ def _lay(
         folded = np.zeros(_POINTS)
         np.add.at(folded, np.arange(tilted.size) % _POINTS, tilted / total)
         # Index 0 of the folded array stands for the law's first loss.
-        phase = np.arange(_POINTS // 2 + 1) * ((times * grid.first) % _POINTS)
-        turn = np.exp(-2j * np.pi * (phase % _POINTS) / _POINTS)
-        transform *= np.fft.rfft(folded) ** times * turn
+        transform *= np.fft.rfft(folded) ** times * _phases(times * grid.first)
         # An FFT errs by about log2(n) roundings in the Euclidean norm; a power of a
         # number at most one multiplies the error by the exponent.
         rounding += times * _UNIT * _FFT_ROUNDINGS * math.sqrt(float((folded**2).sum()))
         scale += times * log_mass
         finite += times * math.log1p(-min(grid.infinite, 1 - 1e-16))
         for i, s in enumerate((left, right)):
-            size = s * grid.loss + np.log(np.maximum(grid.mass, 1e-320))
-            peak = float(size.max())
-            log_alias[i] += times * (peak + math.log(float(np.exp(size - peak).sum())))
+            log_alias[i] += times * _log_moment(grid, s)
     weight = np.fft.irfft(transform, _POINTS)
     weight = np.roll(weight, -(start % _POINTS))
     return Lattice(
@@ -193,6 +194,26 @@ def _lay(
             for s, value in zip((left, right), log_alias, strict=True)
         ),
     )
+
+
+def _scaled_moments(grid: "Grid", c: float) -> tuple[Floats, float]:
+    """Return mass e^(c loss) over e^top, and top, the largest of their logs."""
+    exponent = c * grid.loss
+    top = float((exponent + np.log(np.maximum(grid.mass, 1e-320))).max())
+    return grid.mass * np.exp(exponent - top), top
+
+
+def _log_moment(grid: "Grid", s: float) -> float:
+    """Return log Σ mass e^(s loss)."""
+    size = s * grid.loss + np.log(np.maximum(grid.mass, 1e-320))
+    peak = float(size.max())
+    return peak + math.log(float(np.exp(size - peak).sum()))
+
+
+def _phases(first: int) -> Complexes:
+    """Return e^(-2πi k first/n) for every k: a law that starts `first` points later."""
+    phase = np.arange(_POINTS // 2 + 1) * (first % _POINTS)
+    return np.asarray(np.exp(-2j * np.pi * (phase % _POINTS) / _POINTS))
 
 
 def delta_bracket(components: Components, epsilon: ArrayLike) -> Bracket:

@@ -127,9 +127,10 @@ class ContinuousLaplace:
 
 # -- Bracketing: the loss law of a pair exactly, or two finite pairs around it ---------
 
-_TAIL = -150.0  # log of the mass beyond which outcomes are put together
-_CELLS = 4000
-_ONE_BY_ONE = 20_000
+_TAIL = -150.0  # log of the mass beyond which outcomes are put together: 1e-65
+_CELLS = 4000  # of two densities; also the largest shift that is listed loss by loss
+_ONE_BY_ONE = 20_000  # outcomes, beyond which neighbors share a cell
+_MOST_INTEGERS = 4_000_000  # outcomes that are read at all: some hundred megabytes
 
 
 @final
@@ -207,10 +208,10 @@ def bracketing_of_integers(p: Law, q: Law) -> Bracketing:
     if isinstance(q, DiscreteLaplace) and 0 < by <= _CELLS:
         return _bracketing_of_discrete_laplace(q, by)
     low, high = _range(p, q)
-    if high - low > 4_000_000:
+    if high - low > _MOST_INTEGERS:
         raise NoBound(
-            f"the laws spread over {high - low} integers; at most 4000000 are read one "
-            "by one. Use a coarser lattice, or the continuous law where it is "
+            f"the laws spread over {high - low} integers; at most {_MOST_INTEGERS} are "
+            "read one by one. Use a coarser lattice, or the continuous law where it is "
             "proven to cover."
         )
     k = np.arange(low, high + 1)
@@ -279,7 +280,7 @@ def _cells(log_p: Floats, log_q: Floats) -> tuple[Atoms, Atoms]:
     q_only = float(np.exp(log_q[~np.isfinite(log_p)]).sum())
     log_p, log_q = log_p[both], log_q[both]
     loss = log_p - log_q
-    # A loss is the difference of two rounded logarithms.
+    # A loss is the difference of two rounded logarithms, each off by two roundings.
     blur = 4e-16 * (1 + np.abs(log_p) + np.abs(log_q))
     order = np.argsort(loss, kind="stable")
     size = max(1, math.ceil(loss.size / _ONE_BY_ONE))
@@ -367,7 +368,7 @@ def _edges(p: Density, q: Density, breaks: tuple[float, ...]) -> Floats:
     high = max(p.support[1], q.support[1])
     if math.isinf(low) or math.isinf(high):
         reach = 1.0
-        for _ in range(200):
+        for _ in range(200):  # to 1.5^200 = 1e35, wherever a law with a tail has ended
             tails = [
                 float(tail)
                 for each in (p, q)

@@ -89,6 +89,7 @@ class AtomsLoss(LossLaw):
             ("absent_mass", self.absent_mass, 1 - back),
         ):
             # Rounding alone must not create a failure event.
+            # Sums of a few thousand floats err by less than 1e-13.
             tidy = max(rest, 0.0) if rest > 1e-13 else 0.0
             value = tidy if mass == -1.0 else mass
             object.__setattr__(
@@ -169,6 +170,7 @@ class AtomsLoss(LossLaw):
         loss, log_p = self._arrays
         order = np.argsort(loss, kind="stable")
         loss, log_p = loss[order], log_p[order]
+        # Their exponentials and the quotients of those must be floats.
         if not loss.size or loss[-1] - loss[0] > 600 or np.abs(loss).max() > 600:
             return None
         q = np.exp(log_p - loss)
@@ -206,6 +208,7 @@ class AtomsLoss(LossLaw):
         """Mix Q into P, atom by atom."""
         rate = checks.real("rate", rate, above=0, at_most=1)
         loss, log_p = self._arrays
+        # log(1 - q + q e^L): beyond 30 the one no longer counts beside the exponential.
         near = np.log1p(rate * np.expm1(np.minimum(loss, 30.0)))
         far = (
             math.log(rate) + np.logaddexp(loss, math.log1p(-rate) - math.log(rate))

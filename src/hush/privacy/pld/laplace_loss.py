@@ -134,6 +134,7 @@ class LaplaceLoss(FallingLoss):
     direction: Direction = "remove"
 
     def __post_init__(self) -> None:
+        # e to the largest loss, 1/scale, must be a float.
         self._check(scale=checks.real("scale", self.scale, above=0.002))
 
     @property
@@ -206,6 +207,7 @@ class RangeLoss(FallingLoss):
     direction: Direction = "remove"
 
     def __post_init__(self) -> None:
+        # e to the largest loss, the span, must be a float.
         self._check(span=checks.real("span", self.span, above=0, at_most=500))
 
     @property

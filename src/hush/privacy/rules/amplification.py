@@ -15,7 +15,7 @@ import scipy
 
 from hush import checks, suggestions
 from hush.errors import InvalidArgument
-from hush.privacy.curve import Bracket, Curve, Direction, curved
+from hush.privacy.curve import Bracket, Curve, Direction, checked_curve
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.pure import Pure
 from hush.privacy.pld.fixed_size_gaussian_loss import MirroredLoss
@@ -258,7 +258,7 @@ def poisson(curve: Curve, rate: float) -> Curve:
 
     Reference: [ZDW22] Theorem 11 (N11.1, N14.T3).
     """
-    curved("curve", curve)
+    checked_curve("curve", curve)
     rate = checks.real("rate", rate, at_least=0, at_most=1)
     if rate == 0:
         return Pure(epsilon=0.0)
@@ -340,7 +340,7 @@ def fixed_size(
 
     Reference: [DRS22] Theorem 4.2; [ZDW22] Theorem 11 (N13.T7, N14.T3).
     """
-    curved("curve", curve)
+    checked_curve("curve", curve)
     batch = checks.whole("batch", batch, at_least=0)
     records = checks.whole("records", records, at_least=1)
     if batch > records:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument, NoBound
-from hush.privacy.curve import Curve, curved
+from hush.privacy.curve import Curve, checked_curve
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.gdp import GDP
 from hush.privacy.notions.pure import Pure
@@ -78,7 +78,7 @@ def calibrate(
     low = checks.real("low", low, above=0)
     high = checks.real("high", high, above=low)
     relative = checks.real("relative", relative, at_least=0, below=1)
-    curved("target", target)
+    checked_curve("target", target)
 
     general = not isinstance(target, Pure | Approx | GDP | ZCDP)
     limits = _limits(target) if general else None

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from hush.privacy.curve import BOTH, Curve, curved
+from hush.privacy.curve import BOTH, Curve, checked_curve
 from hush.privacy.rounding import Floats
 
 _FAR, _LEAST = 700.0, 1e-300  # the ends of floats: of e^ε, and of δ
@@ -77,7 +77,7 @@ def compare(first: Curve, second: Curve) -> Comparison:
 
     Reference: [B51]; [DRS22] Theorem 2.10 (N13.T2, N13.P7).
     """
-    curved("first", first), curved("second", second)
+    checked_curve("first", first), checked_curve("second", second)
     if first == second:
         return Comparison(Order.EQUAL, None, None)
     tops = [curve.epsilon_at(1e-12) for curve in (first, second)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from hush import checks, suggestions
 from hush.errors import InvalidArgument
-from hush.privacy.curve import BOTH, Bracket, Curve, Direction, curved
+from hush.privacy.curve import BOTH, Bracket, Curve, Direction, checked_curve
 from hush.privacy.notions import rdp
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.gdp import GDP
@@ -266,7 +266,7 @@ def compose(*curves: Curve) -> Curve:
 
     Reference: [DRS22] Theorem 3.2; [BS16] Lemma 1.7; [M17] Proposition 1.
     """
-    return _compose([(curved("each part", each), 1) for each in curves])
+    return _compose([(checked_curve("each part", each), 1) for each in curves])
 
 
 @suggestions.answering({})
@@ -279,7 +279,7 @@ def repeat(curve: Curve, times: int) -> Curve:
         >>> f"{repeat(Pure(epsilon=0.1), times=100).epsilon_at(1e-6):.4f}"
         '4.7746'
     """
-    curved("curve", curve)
+    checked_curve("curve", curve)
     times = checks.whole("times", times, at_least=0, at_most=_MOST)
     return _compose([(curve, times)] if times else [])
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hush.errors import InvalidArgument, NoBound
-from hush.privacy.curve import Curve, curved, listed
+from hush.privacy.curve import Curve, checked_curve, checked_curves
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.gdp import GDP
 from hush.privacy.notions.pure import Pure
@@ -75,9 +75,9 @@ def fits(budget: Curve, spent: Sequence[Curve], charge: Curve) -> bool:
 
     Reference: [RRUV16] sums; [FZ21], [WRRW23] zCDP and Rényi; [ST22], [KTH23] GDP.
     """
-    ends = limit(curved("budget", budget))
-    charges = (*listed("spent", spent), charge)
-    costs = [cost(curved("charge", each), budget) for each in charges]
+    ends = limit(checked_curve("budget", budget))
+    charges = (*checked_curves("spent", spent), charge)
+    costs = [cost(checked_curve("charge", each), budget) for each in charges]
     totals = [sum(column, Fraction()) for column in zip(*costs, strict=True)]
     return all(total <= end for total, end in zip(totals, ends, strict=True))
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from hush import checks
-from hush.privacy.curve import Curve, curved
+from hush.privacy.curve import Curve, checked_curve
 from hush.privacy.discrete_pair import GUARD, Atoms, corners_of, pair_of_sides
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.gdp import GDP
@@ -31,7 +31,7 @@ def group(curve: Curve, size: int) -> Curve:
 
     Reference: [DR14] Theorem 2.2; [DRS22] Theorem 2.14 (N13.T3); [BS16] Prop. 1.9.
     """
-    curved("curve", curve)
+    checked_curve("curve", curve)
     size = checks.whole("size", size, at_least=0, at_most=_MOST)
     if size == 0:
         return Pure(epsilon=0.0)
@@ -85,7 +85,7 @@ def replace_one(curve: Curve) -> Curve:
 
     Reference: N4.1, N4.2 (f(1-f)); [DRS22] Lemma A.5.
     """
-    if curved("curve", curve).symmetric:
+    if checked_curve("curve", curve).symmetric:
         return group(curve, 2)
     found = []
     for pair, upper in ((curve.atoms_above, True), (curve.atoms_below, False)):

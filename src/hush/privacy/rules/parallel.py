@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hush.errors import NoBound
-from hush.privacy.curve import Curve, curved, listed
+from hush.privacy.curve import Curve, checked_curve, checked_curves
 from hush.privacy.pairs.curve_interval import worst
 from hush.units import Neighbors
 
@@ -22,8 +22,8 @@ def parallel(curves: Sequence[Curve], *, neighbors: str | Neighbors) -> Curve:
 
     Reference: N4.3; [DRS22] hull of the minimum.
     """
-    for each in listed("curves", curves):
-        curved("each part", each)
+    for each in checked_curves("curves", curves):
+        checked_curve("each part", each)
     if Neighbors.of(neighbors) is Neighbors.REPLACE_ONE:
         raise NoBound(
             "parallel composition fails for replace-one neighbors: an exchange can "

@@ -9,7 +9,7 @@ import scipy
 
 from hush import checks, suggestions
 from hush.errors import NoBound
-from hush.privacy.curve import Bracket, Curve, Direction, curved
+from hush.privacy.curve import Bracket, Curve, Direction, checked_curve
 from hush.privacy.notions.pure import Pure
 from hush.privacy.rounding import Floats
 from hush.privacy.rules.optimal_composition import _log_binomial
@@ -137,7 +137,7 @@ def shuffle(curve: Curve, people: int) -> Curve:
         >>> f"{c.epsilon_at(1e-6):.3f}"
         '0.043'
     """
-    curved("curve", curve)
+    checked_curve("curve", curve)
     people = checks.whole("people", people, at_least=1)
     epsilon = float(curve.epsilon_at(0.0))
     if not math.isfinite(epsilon):

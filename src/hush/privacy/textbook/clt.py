@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from hush.errors import InvalidArgument, NoBound
-from hush.privacy.curve import Curve, curved, listed
+from hush.privacy.curve import Curve, checked_curve, checked_curves
 from hush.privacy.notions.gdp import GDP
 from hush.privacy.rounding import numbers, scalar
 
@@ -76,10 +76,10 @@ def clt(curves: Sequence[Curve]) -> Limit:
 
     Reference: [DRS22] Theorem 3.4 (N13.T5, N13.T6).
     """
-    if not listed("curves", curves):
+    if not checked_curves("curves", curves):
         raise InvalidArgument("curves must not be empty.")
     for each in curves:
-        if not curved("each part", each).symmetric:
+        if not checked_curve("each part", each).symmetric:
             raise NoBound(
                 f"{each!r} differs between add and remove; the theorem is proven for "
                 "symmetric curves. Use compose."

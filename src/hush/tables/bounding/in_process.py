@@ -293,7 +293,7 @@ class SampledSums(Relation):
     @classmethod
     def serves(cls, sums: Sums, bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
-        if not bounded.sampled or not can_be_fetched(bounded.table, bounded.unit):
+        if not can_be_fetched(bounded.table, bounded.unit):
             return False
         places = not bounded.caps.binding or bounded.rows <= contribution_caps.PLACES
         return places and contribution_caps.has_room_for_hash(

@@ -12,9 +12,10 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, TypeVar, final
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -73,13 +74,18 @@ def fetch(relation: ir.Table) -> Columns:
 
     Guarantee: an engine's own error, whose text may hold data, is not passed on.
     """
-    return _answered(relation, lambda: _run(relation))
+    failed = _EngineFailed()
+    with failed, exclusive(relation.get_backend()):
+        return _run(relation)
+    raise failed.refusal
 
 
 def sql_of(relation: ir.Table) -> str:
     """Return the SQL of an embedded engine for a relation, to be asked about."""
-    backend = relation.get_backend()
-    return _answered(relation, lambda: duckdb.prepared_sql(backend, relation))
+    backend, failed = relation.get_backend(), _EngineFailed()
+    with failed, exclusive(backend):
+        return duckdb.prepared_sql(backend, relation)
+    raise failed.refusal
 
 
 def run_sql(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Columns:
@@ -90,32 +96,43 @@ def run_sql(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Column
 
     Guarantee: as for `fetch`.
     """
-    return _answered(relation, lambda: duckdb.run(relation.get_backend(), text, values))
+    backend, failed = relation.get_backend(), _EngineFailed()
+    with failed, exclusive(backend):
+        return duckdb.run(backend, text, values)
+    raise failed.refusal
 
 
-def _answered(relation: ir.Table, work: Callable[[], Result]) -> Result:
-    """Return what `work` returns, which has the connection to itself.
+@final
+class _EngineFailed(AbstractContextManager["_EngineFailed", bool]):
+    """Hold back an engine's error, whose text may hold data; of it only the kind stays.
 
-    Guarantee: as for `without_engine_text`; of an error only its kind is told.
+    `refusal` is raised after the block: inside a handler, Python would attach the
+    engine's exception, and with it the data in its text, as the context.
     """
-    reachable = True
 
-    def held() -> Result:
-        nonlocal reachable
-        with exclusive(relation.get_backend()):
-            try:
-                return work()
-            except BaseException as problem:
-                reachable = not is_operational(problem)
-                raise
+    def __init__(self) -> None:
+        self.refusal: HushError = DrawFailed(
+            "the engine could not answer; its own words are kept back."
+        )
 
-    return without_engine_text(held, lambda: _silent(reachable=reachable))
-
-
-def _silent(*, reachable: bool) -> HushError:
-    if not reachable:
-        return DrawInterrupted("the engine is out of reach, memory or time.")
-    return DrawFailed("the engine could not answer; its own words are kept back.")
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> bool:
+        """Let refusals of ours and interrupts pass, and nothing else."""
+        # Polars' panics are no Exception: see `errors.Withheld`.
+        if value is None or isinstance(
+            value, (HushError, KeyboardInterrupt, SystemExit)
+        ):
+            return False
+        if is_operational(value):
+            self.refusal = DrawInterrupted(
+                "the engine is out of reach, memory or time."
+            )
+        return True
 
 
 def _run(relation: ir.Table) -> Columns:

@@ -261,10 +261,10 @@ def test_values_that_are_not_clamped_are_caught(room, monkeypatch):
 def test_votes_that_do_not_shrink_are_caught(room, monkeypatch):
     import ibis
 
-    from hush.tables.groups import votes
+    from hush.tables.groups import private_keys
 
     whole = ibis.literal(1 << 20, "int64")
-    monkeypatch.setattr(votes, "vote", lambda keys, _: keys * 0 + whole)
+    monkeypatch.setattr(private_keys, "vote", lambda keys, _: keys * 0 + whole)
     question = plain(grouping="private", aggregates=("sum",), delta=1e-3)
     _caught(room, question, "moved by")
 

@@ -297,25 +297,21 @@ def exact_cost(
     notion: str, curve: "Curve", delta: float | None, share: Fraction
 ) -> tuple[Fraction, Fraction]:
     """Return the exact amounts a curve adds to the sums of a notion."""
-    from hush.privacy import Approx
-    from hush.privacy.rules import filters
-
     if notion != "epsilon":
+        from hush.privacy.rules import filters
+
         _bounded(notion, curve.rho if notion == "rho" else curve.mu, curve)
         return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
     epsilon, second = _point(curve, delta, share)
-    first, _ = filters.cost(Approx(epsilon, float(second)), _rule(notion))
-    return first, second
+    return Fraction(epsilon), second  # Σε and Σδ
 
 
 @functools.cache
 def _rule(notion: str) -> "Curve":
     """Return a budget of the notion: its kind, not its size, picks the sums."""
-    from hush.privacy import GDP, ZCDP, Approx
+    from hush.privacy import GDP, ZCDP
 
-    if notion == "rho":
-        return ZCDP(rho=1.0)
-    return GDP(mu=1.0) if notion == "mu" else Approx(1.0, 0.5)
+    return ZCDP(rho=1.0) if notion == "rho" else GDP(mu=1.0)
 
 
 def _point(

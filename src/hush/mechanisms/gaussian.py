@@ -16,41 +16,14 @@ from hush.mechanisms.lattice_rounding import (
     WHOLE_NUMBERS,
     add_noise,
     finite_numbers,
+    lattice_curve,
     shape_of,
 )
 from hush.mechanisms.mechanism import Mechanism, heard
 from hush.mechanisms.metrics import L2, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
 from hush.privacy.curve import Curve
-from hush.privacy.notions.gdp import GDP
-from hush.privacy.notions.pure import Pure
-from hush.privacy.notions.zcdp import ZCDP
-from hush.privacy.pairs.dominating import Pair
-from hush.privacy.rounding import total_up
 from hush.serialization import tagged
-
-_SMOOTH = 2  # steps of continuous noise that hide a lattice up to 1e-33 per coordinate
-_TABLE = 4096
-
-
-def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Curve:
-    """Return the guarantee of discrete Gaussian noise at an ℓ2 `norm`, in steps.
-
-    Guarantee: one coordinate of moderate width exactly. Otherwise GDP: observing
-    continuous noise of variance std² - 4, and choosing a lattice point with weight
-    exp(-distance²/8), is discrete Gaussian noise of std² up to a factor 1 ± 1e-33
-    (docs/proofs/gaussian_lattices.md). Below that, zCDP, which is exact everywhere.
-    """
-    if norm == 0:
-        return Pure(epsilon=0.0)
-    if scalar and std <= _TABLE and norm <= _TABLE:
-        return Pair.shift(law.DiscreteGaussian(std), by=math.ceil(norm))
-    if std >= 2 * _SMOOTH:
-        # A ratio of fractions: squares of huge numbers are beyond floats.
-        squared = total_up([Fraction(norm) ** 2 / (std**2 - _SMOOTH**2)])
-        return GDP(mu=math.sqrt(squared) * (1 + 2.0**-50))
-    rho = total_up([Fraction(norm) ** 2 / (2 * std**2)])
-    return ZCDP(rho=rho * (1 + 2.0**-50))
 
 
 @final

@@ -17,11 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush import checks
+from hush import checks, law
 from hush.checks import finite, fraction, given
 from hush.errors import InvalidArgument
 from hush.noise import Lattice
 from hush.noise.laplace import LARGEST
+from hush.privacy.curve import Curve
+from hush.privacy.notions.gdp import GDP
+from hush.privacy.notions.pure import Pure
+from hush.privacy.notions.zcdp import ZCDP
+from hush.privacy.pairs.dominating import Pair
+from hush.privacy.rounding import total_up
 
 FINE = 40  # default lattices are 2^40 times finer than the noise
 _FINEST = 44  # noise beyond 2^53 steps, which floats would round, has chance e^-512
@@ -273,3 +279,29 @@ def moved(array: NDArray[Any], grid: Lattice, noise: NDArray[Any]) -> NDArray[An
     if not np.isfinite(answer.sum()):  # beyond the largest float: answer with it
         np.nan_to_num(answer, copy=False)
     return answer
+
+
+# -- What Gaussian noise on a lattice guarantees ---------------------------------------
+
+_SMOOTH = 2  # steps of continuous noise that hide a lattice up to 1e-33 per coordinate
+_TABLE = 4096  # wider noise or farther values are not listed outcome by outcome
+
+
+def lattice_curve(std: Fraction, norm: float | Fraction, *, scalar: bool) -> Curve:
+    """Return the guarantee of discrete Gaussian noise at an ℓ2 `norm`, in steps.
+
+    Guarantee: one coordinate of moderate width exactly. Otherwise GDP: observing
+    continuous noise of variance std² - 4, and choosing a lattice point with weight
+    exp(-distance²/8), is discrete Gaussian noise of std² up to a factor 1 ± 1e-33
+    (docs/proofs/gaussian_lattices.md). Below that, zCDP, which is exact everywhere.
+    """
+    if norm == 0:
+        return Pure(epsilon=0.0)
+    if scalar and std <= _TABLE and norm <= _TABLE:
+        return Pair.shift(law.DiscreteGaussian(std), by=math.ceil(norm))
+    if std >= 2 * _SMOOTH:
+        # A ratio of fractions: squares of huge numbers are beyond floats.
+        squared = total_up([Fraction(norm) ** 2 / (std**2 - _SMOOTH**2)])
+        return GDP(mu=math.sqrt(squared) * (1 + 2.0**-50))
+    rho = total_up([Fraction(norm) ** 2 / (2 * std**2)])
+    return ZCDP(rho=rho * (1 + 2.0**-50))

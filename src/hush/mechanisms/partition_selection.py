@@ -19,7 +19,7 @@ from hush.checks import given
 from hush.errors import InvalidArgument, NoBound
 from hush.mechanisms import calibration, lattice_rounding
 from hush.mechanisms.error import Error
-from hush.mechanisms.gaussian import lattice_curve
+from hush.mechanisms.lattice_rounding import lattice_curve
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import NONE, Distance, Metric, lp, moves
 from hush.noise import SECURE, Source, discrete_gaussian
@@ -176,7 +176,7 @@ class KeySelection(Mechanism):
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee for `sensitivity` people."""
         size = checks.whole("sensitivity", sensitivity, at_least=0)
-        return group(self._one, size)
+        return self._one if size == 1 else group(self._one, size)
 
     @cached_property
     def _one(self) -> Curve:

@@ -12,9 +12,8 @@ from hush.tables.bounding import packing
 from hush.tables.bounding.packing import mixed_words
 from hush.tables.bounding.relations import Sums
 from hush.tables.engines.engine import fetch
-from hush.tables.groups import packed_votes
-from hush.tables.groups.packed_votes import PackedVotes
-from hush.tables.groups.votes import VotesWithSums
+from hush.tables.groups import private_keys
+from hush.tables.groups.private_keys import PackedVotes, VotesWithSums
 from hush.tables.queries.table_query import CompiledQuery
 
 pytestmark = pytest.mark.usefixtures("one_text")
@@ -87,10 +86,10 @@ def test_one_key_per_person_counts_people():
 LAYOUTS = {
     "ranked": lambda patch: patch.setattr(packing, "_BITS", 0),
     "scattered": lambda patch: patch.setattr(packing, "_FEW", -(10**9)),
-    "parts": lambda patch: patch.setattr(packed_votes, "_PART", 100),
+    "parts": lambda patch: patch.setattr(private_keys, "_PART", 100),
     "ranked parts": lambda patch: (
         patch.setattr(packing, "_BITS", 0),
-        patch.setattr(packed_votes, "_PART", 30),
+        patch.setattr(private_keys, "_PART", 30),
     ),
 }
 
@@ -113,10 +112,10 @@ def test_the_layouts_are_those_that_are_meant(monkeypatch):
     table = ibis.duckdb.connect().create_table("t", people(1))
     table = table.rename({"_unit": "who"})
     table = table.filter(table["_unit"].notnull())
-    rows, found = packed_votes._layout(table, ("k", "d"))
+    rows, found = private_keys._layout(table, ("k", "d"))
     assert (rows, type(found)) == (fetch(table).num_rows, packing.Packed)
     monkeypatch.setattr(packing, "_BITS", 0)
-    assert type(packed_votes._layout(table, ("k", "d"))[1]) is packing.Ranked
+    assert type(private_keys._layout(table, ("k", "d"))[1]) is packing.Ranked
 
 
 @pytest.mark.thin(5)
@@ -211,12 +210,12 @@ def test_types_and_engines_decide():
     table = connection.create_table(
         "t", schema={"u": "int64", "s": "string", "b": "uint64", "i": "int8"}
     )
-    assert packed_votes.can_be_packed(table, "u", ("i",))
-    assert not packed_votes.can_be_packed(table, None, ("i",))
+    assert private_keys.can_be_packed(table, "u", ("i",))
+    assert not private_keys.can_be_packed(table, None, ("i",))
     for unit, by in (("s", ("i",)), ("u", ("s",)), ("u", ("i", "b")), ("b", ("i",))):
-        assert not packed_votes.can_be_packed(table, unit, by)
+        assert not private_keys.can_be_packed(table, unit, by)
     other = ibis.polars.connect().create_table("t", pyarrow.table({"u": [1], "i": [1]}))
-    assert not packed_votes.can_be_packed(other, "u", ("i",))
+    assert not private_keys.can_be_packed(other, "u", ("i",))
 
 
 def test_texts_are_asked_of_the_engine():

@@ -15,8 +15,8 @@ from hush.mechanisms.partition_selection import vote
 from hush.tables.bounding.contribution_bounds import UNIT
 from hush.tables.engines.engine import fetch
 from hush.tables.expressions.types import told_apart
-from hush.tables.groups import votes as module
-from hush.tables.groups.votes import holders, kept_rows, votes
+from hush.tables.groups import private_keys as module
+from hush.tables.groups.private_keys import holders, kept_rows, votes
 
 pytestmark = pytest.mark.usefixtures("one_text")
 

@@ -8,7 +8,7 @@ import pytest
 
 import hush
 from hush.tables.bounding.relations import Sums
-from hush.tables.groups.votes import Ballot, VotesWithSums
+from hush.tables.groups.private_keys import Ballot, VotesWithSums
 from hush.tables.queries.table_query import CompiledQuery
 
 pytestmark = pytest.mark.usefixtures("one_text")

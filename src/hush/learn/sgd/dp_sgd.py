@@ -11,7 +11,7 @@ import optax
 from hush import checks, suggestions
 from hush.errors import InvalidArgument, NoBound
 from hush.learn.sgd import rounding_slack
-from hush.mechanisms.gaussian import lattice_curve
+from hush.mechanisms.lattice_rounding import lattice_curve
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Lattice, Source
 from hush.privacy import compose, fixed_size, group, poisson

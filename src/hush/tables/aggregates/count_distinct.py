@@ -18,7 +18,7 @@ from hush.tables.bounding.sensitivity import Additive, Key, Limit, Needs
 from hush.tables.engines.columns import Columns
 from hush.tables.expressions import expression
 from hush.tables.expressions.types import named_apart
-from hush.tables.groups import votes
+from hush.tables.groups import private_keys
 from hush.tables.groups.groups import Groups
 from hush.units import Neighbors
 
@@ -47,7 +47,7 @@ class Different(Relation):
         table = table.filter(table[_VALUE].notnull())
         pair = (*bounded.by, _VALUE)
         if bounded.unit is not None:
-            table = votes.kept_pairs(table, bounded.unit, pair, cap=bounded.rows)
+            table = private_keys.kept_pairs(table, bounded.unit, pair, cap=bounded.rows)
         different = table.select(*pair).distinct()
         if bounded.by:
             return different.group_by(*bounded.by).agg(_n=different.count())
@@ -168,7 +168,9 @@ class Present(Relation):
         """One row per group that somebody is in."""
         unit = str(bounded.unit)
         if bounded.keys is None or len(bounded.keys) > self.most:
-            found = votes.holders(bounded.placed, unit, bounded.by, cap=self.most)
+            found = private_keys.holders(
+                bounded.placed, unit, bounded.by, cap=self.most
+            )
             return found.rename(_n="_people")
         known = bounded.placed.filter(bounded.placed[unit].notnull())
         held = {name: known[name] for name in bounded.by}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hush.ledger import Budget, Ledger
-from hush.ledger.stores import open_store
+from hush.ledger.ledger import open_store
 from hush.ledger.stores.sqlite import settings
 from ledger.powerloss import Disk, crashes, trace
 from servers import memory_disk

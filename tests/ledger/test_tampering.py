@@ -54,7 +54,7 @@ COLUMNS = ("kind", "scope", "key", "at", "body", "prev", "hash")
 
 def test_l9_any_flipped_byte_is_found(sqlite_url):
     """Every byte of 50 entries, one after the other, through the checking code."""
-    from hush.ledger.stores import open_store
+    from hush.ledger.ledger import open_store
     from hush.ledger.verify import verify
 
     fill(sqlite_url)

@@ -35,7 +35,7 @@ from hush.ledger.release import (
     records,
     stored_release,
 )
-from hush.ledger.stores import FORMAT, Store, open_store
+from hush.ledger.stores import FORMAT, Store
 from hush.ledger.two_phase import Transaction, at
 from hush.ledger.verify import Anchor, Verdict, verify_store
 from hush.mechanisms.measurement import is_ours
@@ -61,6 +61,35 @@ def _void_error(key: str, closing: Entry) -> LedgerError:
 
 
 # -- How a ledger begins, and how an existing one is recognised ------------------------
+
+
+def open_store(url: str) -> Store:
+    """Return the store behind an address.
+
+    Example:
+        >>> open_store("memory://")
+        SQLite(':memory:')
+    """
+    scheme, mark, rest = str(url).partition("://")
+    if mark and scheme == "memory" and not rest:
+        from hush.ledger.stores.sqlite import SQLite
+
+        return SQLite(None)
+    if mark and scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
+        from hush.ledger.stores.sqlite import SQLite
+
+        return SQLite(rest[1:])
+    if mark and scheme in ("postgresql", "postgres"):
+        from hush.ledger.stores.postgres import Postgres
+
+        return Postgres(url)
+    # The address may hold a password: name the part before it only.
+    raise InvalidArgument(
+        f"a ledger's address must start with sqlite:///, postgresql:// or be "
+        f"memory://; got one that starts with {scheme[:16]!r}. A file budget.db is "
+        "'sqlite:///budget.db', with four slashes when its path is absolute."
+    )
+
 
 AUTO = "auto"
 _FILE = "sqlite:///"

@@ -499,7 +499,7 @@ def keyed_name(store: Store, facts: str) -> str:
     the secret is neither in the history nor in a receipt.
 
     Example:
-        >>> from hush.ledger.stores import open_store
+        >>> from hush.ledger.ledger import open_store
         >>> one, two = open_store("memory://"), open_store("memory://")
         >>> keyed_name(one, "a file") == keyed_name(one, "a file")
         True

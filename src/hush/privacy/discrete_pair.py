@@ -6,6 +6,7 @@ e^ε, so a polygon above a profile is a pair that dominates it, and a polygon be
 is a pair that it dominates (the construction behind every valid privacy profile).
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hush.errors import InvalidArgument
-from hush.privacy.rounding import ULP, Floats
+from hush.privacy.rounding import ULP, Bracket, Floats, down, up
 
 # More than the rounding of a sum of a few thousand positive terms.
 GUARD = 1e-13
@@ -253,3 +254,58 @@ def below(
     return pair_of_sides(
         sides[0], sides[1], (1 - GUARD) * min(1.0, 1.0 / max(mass, 1e-300))
     )
+
+
+def reduced_bracket(epsilon_0: float, delta_0: float, epsilon: Floats) -> Bracket:
+    """Bracket the hockey-stick of that pair: δ₀ + (1-δ₀)(e^ε₀ - e^ε)/(1 + e^ε₀)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gain = -np.expm1(np.minimum(epsilon - epsilon_0, 0.0)) / (
+            1 + np.exp(-epsilon_0)
+        )
+        if math.isinf(epsilon_0):
+            gain = np.ones_like(epsilon)
+    exact = delta_0 + (1 - delta_0) * gain
+    return down(exact, 8), np.minimum(up(exact, 8), 1.0)
+
+
+def randomized_response(epsilon: float, delta: float = 0.0) -> Atoms:
+    """Return the pair to which every (ε, δ)-private pair reduces by processing.
+
+    Reference: [KOV15] Theorem 3.1.
+    """
+    kept = 1.0 - delta
+    large = kept / (1.0 + math.exp(-epsilon))
+    small = kept * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
+    if epsilon == 0.0:
+        return Atoms(np.zeros(1), np.array([kept]), delta, delta)
+    return Atoms(np.array([-epsilon, epsilon]), np.array([small, large]), delta, delta)
+
+
+def reduced_tradeoff(epsilon: float, delta: float, alpha: Floats) -> Floats:
+    """Return f_{ε,δ}(α) = max(0, 1-δ-e^ε α, e^-ε (1-δ-α)), rounded down.
+
+    Reference: [WZ10]; [KOV15] (N13.rem3, N3.4).
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        steep = np.where(alpha == 0, 1 - delta, 1 - delta - np.exp(epsilon) * alpha)
+        flat = np.exp(-epsilon) * (1 - delta - alpha)
+    found = np.maximum(steep, flat) - 1e-15 * np.abs(flat) - 2.3e-16
+    return np.asarray(np.maximum(found, 0.0))
+
+
+def pure_epsilon(
+    epsilon_0: float, delta_0: float, delta: float, *, side: object
+) -> float:
+    """Return ε with reduced hockey-stick δ, in closed form, rounded by `side`."""
+    if delta < delta_0:
+        return math.inf
+    if delta == delta_0 or math.isinf(epsilon_0):
+        return epsilon_0 if delta < 1 else 0.0
+    # 1 - e^(ε-ε₀) = (δ-δ₀)/(1-δ₀) · (1+e^-ε₀)
+    share = (delta - delta_0) / (1 - delta_0) * (1 + math.exp(-epsilon_0))
+    if share >= 1:
+        return 0.0
+    found = epsilon_0 + math.log1p(-share)
+    slack = 8 * 2.0**-52 * (epsilon_0 + share / (1 - share))
+    found = found + slack if side is up else found - slack
+    return min(max(found, 0.0), epsilon_0)

@@ -8,8 +8,8 @@ import numpy as np
 
 from hush import checks
 from hush.privacy.curve import Bracket, Curve, Direction
-from hush.privacy.discrete_pair import Atoms
-from hush.privacy.notions.pure import (
+from hush.privacy.discrete_pair import (
+    Atoms,
     pure_epsilon,
     randomized_response,
     reduced_bracket,

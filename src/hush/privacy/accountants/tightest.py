@@ -96,7 +96,7 @@ def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]
             return _inverse(single, delta)
         if delta == 0.0:
             return _at_zero(components)
-        from hush.privacy.accountants import characteristic_function, fft
+        from hush.privacy.accountants import characteristic_function
 
         # ε falls in δ: what holds at zero holds here, and what is needed above as well.
         at = max(delta, _SHARPEST)
@@ -104,7 +104,7 @@ def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]
             components,
             partial(characteristic_function.epsilon_bracket, components, at),
             _sharper_epsilons(components, at),
-            partial(fft.epsilon_bracket, components, at),
+            partial(_epsilon_on_lattice, components, at),
         )
         return lower, upper if delta == at else _at_zero(components)[1]
 
@@ -189,14 +189,26 @@ def _is_sharp(lower: float, upper: float) -> bool:
 
 
 def _delta(components: Components, epsilon: float) -> tuple[float, float]:
-    from hush.privacy.accountants import characteristic_function, fft
+    from hush.privacy.accountants import characteristic_function
 
     return _best(
         components,
         partial(characteristic_function.delta_at, components, epsilon),
         _sharper_deltas(components, epsilon),
-        partial(fft.delta_at, components, epsilon),
+        partial(_delta_on_lattice, components, epsilon),
     )
+
+
+def _delta_on_lattice(components: Components, epsilon: float) -> tuple[float, float]:
+    from hush.privacy.accountants import fft
+
+    return fft.delta_at(components, epsilon)
+
+
+def _epsilon_on_lattice(components: Components, delta: float) -> tuple[float, float]:
+    from hush.privacy.accountants import fft
+
+    return fft.epsilon_bracket(components, delta)
 
 
 def _sharper_deltas(components: Components, epsilon: float) -> Iterator[Improve]:

@@ -172,6 +172,7 @@ class DiscreteLaplace(Law):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", checks.rational("scale", self.scale))
+        _ = self._rate
 
     @property
     def support(self) -> tuple[None, None]:
@@ -194,17 +195,18 @@ class DiscreteLaplace(Law):
 
     def log_pmf(self, k: ArrayLike) -> Any:
         """Return log P(X = k)."""
-        return math.log(math.tanh(self._rate / 2)) - np.abs(_integers(k)) * self._rate
-
-    def _log_upper(self, k: Floats) -> Floats:
-        # P(X > k) = r^(k+1)/(1+r) for k >= -1, with r = e^(-1/scale).
-        return -(k + 1) * self._rate - math.log1p(math.exp(-self._rate))
+        steps = np.abs(np.asarray(k, dtype=np.float64))
+        return math.log(math.tanh(self._rate / 2)) - steps * self._rate
 
     def log_survival(self, k: ArrayLike) -> Any:
         """Return log P(X > k)."""
-        k = _integers(k)
-        below = _log_complement(self._log_upper(np.maximum(-k - 1, -1)))
-        return np.where(k >= 0, self._log_upper(np.maximum(k, -1)), below)
+        # P(X > k) = r^(k+1)/(1+r) for k >= -1, with r = e^(-1/scale); for smaller k it
+        # is the complement of P(X > -k-1).
+        k, rate = np.asarray(k, dtype=np.float64), self._rate
+        rest = math.log1p(math.exp(-rate))
+        above = -(np.maximum(k, -1) + 1) * rate - rest
+        below = _log_complement(-(np.maximum(-k - 1, -1) + 1) * rate - rest)
+        return np.where(k >= 0, above, below)
 
     def log_cdf(self, k: ArrayLike) -> Any:
         """Return log P(X <= k)."""

@@ -476,7 +476,7 @@ class Ledger:
             )
         self._refuse_listeners()
         plan = Plan.of(mechanism, query, version, notes)
-        outline = plan.outline
+        outline = plan.outline(plan.curve)
         key = key_or_new(key)
         at("reserve")
         event = self._payers.reserve(plan, key, delta, Kind.RESERVE)

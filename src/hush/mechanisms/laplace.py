@@ -22,7 +22,7 @@ from hush.mechanisms.metrics import L1, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_laplace
 from hush.privacy.curve import Curve
 from hush.privacy.notions.pure import Pure
-from hush.privacy.pairs.dominating import Pair
+from hush.privacy.pairs.dominating import Pair, Shifted
 from hush.privacy.rounding import at_least
 from hush.serialization import tagged
 
@@ -50,7 +50,8 @@ def cover(scale: Fraction, count: int, width: Fraction) -> Curve:
     if count == 1:  # randomized response: the worst of all with this ε
         return Pure(epsilon=at_least(width / scale))
     number, block = blocks(count)
-    return Pair.shift(law.DiscreteLaplace(scale / (block * width)), by=number)
+    noise = law.DiscreteLaplace(scale / (block * width))
+    return Pair(Shifted(noise, number), noise)  # it is symmetric and log-concave
 
 
 @final

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -205,8 +205,6 @@ def bracketing_of_tables(p: tuple[object, ...], q: tuple[object, ...]) -> Bracke
 def bracketing_of_integers(p: Law, q: Law) -> Bracketing:
     """Two laws on the integers: outcome by outcome, the far tails put together."""
     by = p.by if isinstance(p, Shifted) and p.law == q else 0
-    if isinstance(q, DiscreteLaplace) and 0 < by <= _CELLS:
-        return _bracketing_of_discrete_laplace(q, by)
     low, high = _range(p, q)
     if high - low > _MOST_INTEGERS:
         raise NoBound(
@@ -242,17 +240,21 @@ def bracketing_of_integers(p: Law, q: Law) -> Bracketing:
     )
 
 
-def _bracketing_of_discrete_laplace(law: DiscreteLaplace, by: int) -> Bracketing:
+def _is_shifted_laplace(p: Any, q: Any) -> bool:
+    """Whether p is discrete Laplace noise q, moved by few steps enough to list."""
+    moved = isinstance(p, Shifted) and isinstance(q, DiscreteLaplace) and p.law == q
+    return moved and 0 < p.by <= _CELLS
+
+
+def bracketing_of_shifted_laplace(p: Shifted, q: DiscreteLaplace) -> Bracketing:
     """X + by against X: the loss is constant outside (0, by): by + 1 atoms."""
-    inner = np.arange(1, by)
-    losses = [float(Fraction(2 * int(k) - by) / law.scale) for k in range(by + 1)]
-    masses = np.concatenate(
-        [[law.cdf(-by)], np.asarray(law.pmf(inner - by)).ravel(), [law.survival(-1)]]
-    )
-    pair = Atoms(np.array(losses), masses)
-    return Bracketing(
-        discrete_loss.of(pair), discrete_loss.of(pair), pair, pair, symmetric=True
-    )
+    by, inner = p.by, np.arange(1, p.by)
+    losses = np.array([float(Fraction(2 * k - by) / q.scale) for k in range(by + 1)])
+    left, right = q.log_survival(by - 1), q.log_survival(-1)  # symmetric: P(X <= -by)
+    logs = np.concatenate([[left], np.asarray(q.log_pmf(inner - by)).ravel(), [right]])
+    pair = Atoms(losses, np.exp(logs))
+    law = discrete_loss.of(pair)
+    return Bracketing(law, law, pair, pair, symmetric=True)
 
 
 def _range(p: Law, q: Law) -> tuple[int, int]:
@@ -391,6 +393,14 @@ def _edges(p: Density, q: Density, breaks: tuple[float, ...]) -> Floats:
 
 # -- The pair as a curve ---------------------------------------------------------------
 
+_BRACKETINGS: Final = (
+    (Normal, bracketing_of_normals),
+    (ContinuousLaplace, bracketing_of_laplaces),
+    (Density, bracketing_of_densities),
+    (tuple, bracketing_of_tables),
+    (Law, bracketing_of_integers),
+)
+
 
 @final
 @tagged("pair/1")
@@ -417,13 +427,27 @@ class Pair(Curve):
     p: Any
     q: Any
     breaks: tuple[float, ...] = ()
+    _bracketing: ClassVar[Bracketing]  # of each pair, and no field: it is not stored
 
     def __post_init__(self) -> None:
         for name in ("p", "q"):
             value = getattr(self, name)
             if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
                 object.__setattr__(self, name, tuple(_plain(each) for each in value))
-        self._bracketing  # noqa: B018 (bad laws are refused now, not when first asked)
+        p, q = self.p, self.q
+        one_kind = (f for k, f in _BRACKETINGS if isinstance(p, k) and isinstance(q, k))
+        bracketing_of: Any = next(one_kind, None)
+        if bracketing_of is None:
+            raise InvalidArgument(
+                f"p and q must be two laws of the same kind; got {type(p).__name__} "
+                f"and {type(q).__name__}. Use laws on the integers, tables, or "
+                "densities."
+            )
+        more = (self.breaks,) if isinstance(p, Density) else ()
+        if _is_shifted_laplace(p, q):
+            bracketing_of = bracketing_of_shifted_laplace
+        # Bad laws are refused here, not when first asked.
+        object.__setattr__(self, "_bracketing", bracketing_of(p, q, *more))
 
     @classmethod
     def laplace(cls, scale: float) -> "Pair":
@@ -489,24 +513,6 @@ class Pair(Curve):
         if isinstance(p, tuple) and len(p) > 6:
             return f"<{self._with_one_answer(f'Pair of {len(p)} outcomes')}>"
         return f"Pair({p!r}, {q!r})"
-
-    @cached_property
-    def _bracketing(self) -> Bracketing:
-        p, q = self.p, self.q
-        if isinstance(p, Normal) and isinstance(q, Normal):
-            return bracketing_of_normals(p, q)
-        if isinstance(p, ContinuousLaplace) and isinstance(q, ContinuousLaplace):
-            return bracketing_of_laplaces(p, q)
-        if isinstance(p, Density) and isinstance(q, Density):
-            return bracketing_of_densities(p, q, self.breaks)
-        if isinstance(p, tuple) and isinstance(q, tuple):
-            return bracketing_of_tables(p, q)
-        if isinstance(p, Law) and isinstance(q, Law):
-            return bracketing_of_integers(p, q)
-        raise InvalidArgument(
-            f"p and q must be two laws of the same kind; got {type(p).__name__} and "
-            f"{type(q).__name__}. Use laws on the integers, tables, or densities."
-        )
 
     @cached_property
     def _backward(self) -> "tuple[LossLaw, LossLaw]":

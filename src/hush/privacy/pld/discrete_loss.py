@@ -92,9 +92,9 @@ class AtomsLoss(LossLaw):
             # Sums of a few thousand floats err by less than 1e-13.
             tidy = max(rest, 0.0) if rest > 1e-13 else 0.0
             value = tidy if mass == -1.0 else mass
-            object.__setattr__(
-                self, name, checks.real(name, value, at_least=0, at_most=1)
-            )
+            if type(value) is not float or not 0 <= value <= 1:
+                value = checks.real(name, value, at_least=0, at_most=1)
+            object.__setattr__(self, name, value)
         object.__setattr__(self, "losses", tuple(losses.tolist()))
         object.__setattr__(self, "log_probabilities", tuple(logs.tolist()))
 

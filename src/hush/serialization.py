@@ -63,6 +63,7 @@ _MOMENTS: Final[dict[str, Any]] = {
 _kinds: dict[str, type] = {}
 _tags: dict[type, str] = {}
 _stand_ins: dict[type, Callable[[Any], Any]] = {}
+_stand_ins_of_untagged: dict[type, Callable[[Any], Any]] = {}
 
 
 def tagged(tag: str) -> Callable[[Kind], Kind]:
@@ -132,16 +133,24 @@ def _place(kind: type) -> tuple[str, str]:
     return kind.__module__, kind.__qualname__
 
 
-def written_as(kind: type, stand_in: Callable[[Any], Any]) -> None:
+def written_as(
+    kind: type, stand_in: Callable[[Any], Any], *, untagged: bool = False
+) -> None:
     """Have objects of a class, and of its subclasses, written as what stands for them.
 
-    A curve given by a function is stored as tables that lie around it.
+    A curve given by a function is stored as tables that lie around it; `untagged`: only
+    where its own class has no tag.
     """
-    _stand_ins[kind] = stand_in
+    (_stand_ins_of_untagged if untagged else _stand_ins)[kind] = stand_in
 
 
 def _written(kind: type) -> Callable[[Any], Any] | None:
-    return next((_stand_ins[base] for base in kind.__mro__ if base in _stand_ins), None)
+    for base in kind.__mro__:
+        if base in _stand_ins:
+            return _stand_ins[base]
+        if base in _stand_ins_of_untagged and tag_of(kind) is None:
+            return _stand_ins_of_untagged[base]
+    return None
 
 
 def tag_of(kind: type) -> str | None:

@@ -52,8 +52,10 @@ SINGLE = {
     "a word of the field that people look for": """
         privacy/notions/bounded_range
         tables/cross_tabulation
-        tables/groups/private_keys tables/join tables/per_person
+        tables/join tables/per_person
         tables/queries/budget_split privacy/pld/fixed_size_gaussian_loss""",
+    "one store each, loaded when it is opened": """
+        ledger/stores/sqlite ledger/stores/postgres""",
     "one accountant each, loaded when it is asked": """
         privacy/accountants/characteristic_function
         privacy/accountants/convolution_step privacy/accountants/fft

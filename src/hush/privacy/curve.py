@@ -415,15 +415,3 @@ __all__ = [
     "checked_curve",
     "checked_curves",
 ]
-
-
-def _storable(curve: Curve) -> Curve:
-    """Return a curve that has a tag; two finite pairs around one that has none."""
-    if serialization.tag_of(type(curve)):
-        return curve
-    from hush.privacy.pairs.curve_interval import between
-
-    return between(curve)
-
-
-serialization.written_as(Curve, _storable)

@@ -11,7 +11,7 @@ from hush.errors import InvalidArgument
 from hush.privacy.curve import Bracket, Curve, Direction
 from hush.privacy.discrete_pair import GUARD, Atoms
 from hush.privacy.rounding import Floats
-from hush.serialization import tagged
+from hush.serialization import tagged, written_as
 
 Numbers = tuple[float, ...]
 
@@ -156,3 +156,7 @@ def between(curve: Curve) -> Between:
     """Return two finite pairs that lie around a curve, as it is stored."""
     above, below = FinitePair.of(curve.atoms_above), FinitePair.of(curve.atoms_below)
     return Between(above, below, type(curve).__name__, curve.symmetric)
+
+
+# A curve that has no tag is given by a function.
+written_as(Curve, between, untagged=True)

@@ -62,7 +62,7 @@ SINGLE = {
         privacy/accountants/rare_events privacy/accountants/tightest""",
     "loaded where it is used, so that other programs need not": """
         foreign_names learn/sgd/logistic
-        tables/join tables/groups/private_keys""",
+        tables/join""",
     "one table of rules each, checked by itself": """
         tables/expressions/functions tables/expressions/operators""",
     "a part with a guarantee of its own, in the package that can give it": """

@@ -70,9 +70,7 @@ SINGLE = {
 }
 
 # Functions with more lines.
-LONG = {
-    "cli/synth_command.synth": "two commands in one: the plan, and the rows",
-}
+LONG: dict[str, str] = {}
 
 # Words of the field, and the one module that is its home: its name or the first
 # sentence of its docstring says the word.

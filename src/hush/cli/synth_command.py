@@ -115,6 +115,19 @@ def _measured(model: "TreeModel", level: float) -> list[dict[str, Any]]:
     return found
 
 
+def _show_measured(out: Session, measured: list[dict[str, Any]], level: float) -> None:
+    """Show the measured tables, a line each."""
+    noise = [f"{each['within']:,.3g}" for each in measured]
+    apart = [f"{each['misplaced']:,.4g}" for each in measured]
+    out.table(
+        [
+            Column("measured", [", ".join(each["columns"]) for each in measured]),
+            Column(f"count ± at {level:.0%}", noise, right=True),
+            Column("rows misplaced, at most", apart, right=True),
+        ]
+    )
+
+
 def _show_plan(out: Session, plan: "TreePlan", level: float) -> None:
     columns, pairs = plan.within(level)
     out.show(str(plan))
@@ -188,27 +201,10 @@ def synth(
             model = synthesizer.fit(about.opened(ledger), key=key)
             remaining = ledger.remaining()
         drawn = model.sample(rows)
-        if output.suffix == ".csv":
-            drawn.to_csv(output)
-        else:
-            drawn.to_parquet(output)
+        (drawn.to_csv if output.suffix == ".csv" else drawn.to_parquet)(output)
         receipt: Any = model.receipt
         measured = _measured(model, level)
-        out.table(
-            [
-                Column("measured", [", ".join(each["columns"]) for each in measured]),
-                Column(
-                    f"count ± at {level:.0%}",
-                    [f"{each['within']:,.3g}" for each in measured],
-                    right=True,
-                ),
-                Column(
-                    "rows misplaced, at most",
-                    [f"{each['misplaced']:,.4g}" for each in measured],
-                    right=True,
-                ),
-            ]
-        )
+        _show_measured(out, measured, level)
         out.show("", f"Wrote {output}: {len(drawn):,} rows of {len(domain)} columns.")
         out.note(
             *left_out,

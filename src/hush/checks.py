@@ -99,7 +99,7 @@ def rational(name: str, value: Any, *, above: float | None = 0) -> Fraction:
 
 
 def _own(value: Fraction) -> bool:
-    """Whether both parts are Python's: a fraction of NumPy's numbers keeps those."""
+    """Whether numerator and denominator are Python's integers, not NumPy's."""
     return type(value.numerator) is int and type(value.denominator) is int
 
 
@@ -120,7 +120,7 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except Exception:  # a class of somebody's own may raise anything
+    except Exception:  # a class from outside of hush may raise anything
         return math.nan
 
 

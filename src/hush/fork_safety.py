@@ -10,7 +10,7 @@ from typing import final
 from hush.errors import InvalidArgument
 
 # Another object in every process. The number of a process is used again after its end,
-# so it does not suffice; it is looked at too, for forks that Python does not hear of.
+# so it does not suffice; it is compared too, for forks that Python does not notice.
 _mark = object()
 
 

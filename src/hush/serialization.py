@@ -128,7 +128,7 @@ def stored_text(name: str) -> Callable[[Kind], Kind]:
 
 
 def _place(kind: type) -> tuple[str, str]:
-    """Where a class was written: a module that is loaded again writes it again."""
+    """Return module and name of a class: a reloaded module defines it again."""
     return kind.__module__, kind.__qualname__
 
 
@@ -150,7 +150,7 @@ def tag_of(kind: type) -> str | None:
 
 
 def kind_of(tag: Any) -> Any:
-    """Return the class of a tag, or refuse a tag that nobody has."""
+    """Return the class of a tag, or refuse an unknown tag."""
     found = _kinds.get(tag) if isinstance(tag, str) else None
     if found is not None:
         return found
@@ -292,7 +292,7 @@ def written(thing: Any, key: str) -> dict[str, Any]:
 
 
 def parse(text: Any, what: str) -> Any:
-    """Return the JSON types of a text, or refuse one that is none or has no measure."""
+    """Return the JSON types of a text; refuse other texts, and too long ones."""
     if not isinstance(text, str):
         raise InvalidArgument(f"text must be {what}; got a {type(text).__name__}.")
     if len(text) > _LONGEST or _MANY_DIGITS.search(text):
@@ -360,7 +360,7 @@ def built(kind: Any, fields: Mapping[str, Any]) -> Any:
 
 
 def fraction(text: Any) -> Fraction:
-    """Return a stored fraction; a power of ten, which may be any size, is none."""
+    """Return a stored fraction; powers of ten, whose size has no limit, are refused."""
     if not isinstance(text, str) or not _FRACTION.fullmatch(text):
         raise InvalidArgument("a stored fraction must be written as in '1/3'.")
     return Fraction(text)

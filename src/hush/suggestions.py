@@ -221,7 +221,7 @@ def absent(module: str, name: str, asking: FrameType) -> AttributeError | Import
 
 
 def _is_search(asking: FrameType) -> bool:
-    """Whether Python asks by itself, before it looks for a file of that name."""
+    """Whether the import system asks, before it looks for a file of that name."""
     return asking.f_globals.get("__name__") in ("importlib._bootstrap", _FROZEN)
 
 

@@ -418,7 +418,7 @@ class Goal:
 def prospect(
     point: Point, goal: Goal, right: Any, wrong: Any, seen: int, sides: Any
 ) -> Any:
-    """Return by how many standard errors a test may hope to pass the claim.
+    """Return the expected distance of a test from the claim, in standard errors.
 
     `right` and `wrong` guesses were counted in `seen` runs. How often a guess is right
     is taken as a normal number around what was seen, drawn towards the claim where few
@@ -451,7 +451,7 @@ def prospect(
     if point.kind == "betting":
         need = math.sqrt(2 * math.log(2 / goal.alpha))
     found = (root * (chance - bound) - need) / np.sqrt(1 + root**2 * spread)
-    # Where every guess may be right, nothing can speak against the claim.
+    # Where every guess may be right, no test can refute the claim.
     return np.where(bound < 1 - 1e-9, found, -_NEVER)
 
 
@@ -552,7 +552,7 @@ class _Judged:
 def _judged(
     candidate: Candidate, parts: Any, sides: Any, goal: Goal
 ) -> list[tuple[Point, float, float]]:
-    """Return what each promise of the claim may hope for with this score."""
+    """Return each promise of the claim with the prospects of a test by this score."""
     right = np.zeros((len(goal.offered), 3))  # right, wrong, sides
     area = 0.0
     for turn in range(_FOLDS):

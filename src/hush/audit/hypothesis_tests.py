@@ -218,7 +218,7 @@ class Point:
         """Add up normal quantiles, weighted by the root of planned runs.
 
         Where δ > 0 every round may be wrong about how often a guess is made, with a
-        small chance that is set aside. A round that cannot speak against the claim
+        small chance that is set aside. A round that cannot refute the claim
         still takes its part, as pure chance: leaving it out would let a learner stop
         after a lucky round.
         """

@@ -185,7 +185,7 @@ def approximate(
     if delta == 0 or right == 0:
         return tail
     deciding = np.sort(_deciding(guesses, right, epsilon))[::-1]
-    # Whoever guesses all canaries meets each of them once, and δ is for each.
+    # A guess at all canaries has each of them once, and δ is for each.
     most = delta if guesses == canaries else 1.0
     turned = np.clip(canaries * delta - most * np.arange(guesses), 0.0, most)
     added = float(special.expit(-epsilon)) * float(turned @ deciding)

@@ -118,12 +118,12 @@ def _named(value: Any, where: str) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------
-# Threads that a listened-to run starts are listened to as well, each in its own lane.
+# Threads that an observed run starts are observed as well, each in its own lane.
 #
 # A listener belongs to one context, and a new thread begins with an empty one. While
 # a replay runs, work that is handed to a thread or to a pool of threads from a
-# context that is listened to takes a copy of that context along. Which thread speaks
-# first is chance, so that calls are kept by lanes: the order in which work was handed
+# context that is observed takes a copy of that context along. Which thread runs first
+# is chance, so that calls are kept by lanes: the order in which work was handed
 # over, not done.
 
 Lane = tuple[int, ...]  # () for the caller; a number for each hand-over after that
@@ -154,7 +154,7 @@ def _taken(work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ended(work: Callable[[], Any]) -> None:
-    """Do the work of a thread; a replay that was stopped ends it without a word."""
+    """Do the work of a thread; a replay that was stopped ends it silently."""
     with suppress(SystemExit):
         work()
 
@@ -176,7 +176,7 @@ def followed() -> Iterator[None]:
         self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **named: Any
     ) -> "Future[Any]":
         work = _taken(fn)
-        with silent():  # the pool's own threads belong to nobody
+        with silent():  # the pool's own threads belong to no run
             return submit(self, work, *args, **named)
 
     token = _BEGUN.set({})
@@ -294,7 +294,7 @@ def _lists_records(mechanism: Any) -> bool:
 @final
 @dataclasses.dataclass(frozen=True)
 class _Heard:
-    """What was heard of one run: raw input and all, so it never leaves this file."""
+    """The record of one run, raw input included, so it never leaves this file."""
 
     mechanism: Any
     value: Any
@@ -331,7 +331,7 @@ def form(value: Any) -> str:
 
 
 class _Ear(ABC):
-    """Hears the outermost mechanism; a query and its mechanism count as two."""
+    """Observes the outermost mechanism; a query and its mechanism count as two."""
 
     def __init__(self, bare: Any) -> None:
         self.lanes: dict[Lane, list[_Heard]] = {(): []}
@@ -340,7 +340,7 @@ class _Ear(ABC):
 
     @property
     def heard(self) -> list[_Heard]:
-        """What was heard in this thread so far."""
+        """The runs recorded in this thread so far."""
         return self.lanes.setdefault(lane(), [])
 
     @property
@@ -359,7 +359,7 @@ class _Ear(ABC):
         return _kept(found.output)
 
     def turn(self, talk: Any, mechanism: Any, value: Any, run: Run) -> Any:
-        """Hear the next turn; what counts is all that was said to `talk` so far.
+        """Observe the next turn, together with all earlier inputs of `talk`.
 
         A conversation promises something about its whole input, so each turn is judged
         together with those before it.
@@ -372,7 +372,7 @@ class _Ear(ABC):
 
     @abstractmethod
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        """Return what a mechanism says about a value, in its own way or another."""
+        """Return the record of a run: the mechanism's own answer, or a recorded one."""
 
     def sensitivity(self, mechanism: Any) -> Any:
         said = declared()
@@ -387,7 +387,7 @@ class _Ear(ABC):
 
 
 def _kept(value: Any) -> Any:
-    """Return a copy, so that nobody changes what was heard; itself if it has none."""
+    """Return a copy, so that a record cannot change; the value if it has none."""
     try:
         return copy.deepcopy(value)
     except (TypeError, copy.Error):  # a table of an engine, a handle
@@ -400,7 +400,7 @@ def _listed(value: Any) -> Any:
 
 @final
 class _Recorder(_Ear):
-    """Lets every mechanism speak and keeps what it said."""
+    """Runs every mechanism and records its answer."""
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
         with listening(None):
@@ -561,7 +561,7 @@ def _raised(problem: BaseException, which: str) -> Divergence:
 
 
 def _without(report: Replay, noisy: set[str]) -> Replay:
-    """Tell results that never repeat from those that show the data."""
+    """Return the report with results that never repeat marked as noise."""
     found = tuple(
         dataclasses.replace(
             each,

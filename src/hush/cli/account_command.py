@@ -96,7 +96,7 @@ def _calibrated(
     least = calibrate(
         lambda std: curve_options.sgd(std, rate, steps), target=Approx(epsilon, delta)
     )
-    # The one that is printed, and so the one whose epsilon is told: a little more noise
+    # The one that is printed, and whose epsilon is shown: a little more noise
     # pays for the last digits in which ε at a δ and δ at an ε are rounded differently.
     shown = _above(least, _SIGMA)
     sigma = float(shown)

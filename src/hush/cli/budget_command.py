@@ -55,7 +55,7 @@ def _admin(path: Path | None) -> Admin | None:
 @final
 @dataclass(frozen=True)
 class _Change:
-    """What is changed before the accounts are shown, and for whom."""
+    """A change of an account, made before the accounts are shown."""
 
     opening: bool
     raising: bool

@@ -454,7 +454,7 @@ def all_values(source: str) -> bool:
 
 
 def _first(source: str) -> Path:
-    """Return the file that speaks for a source: the first of a folder or pattern."""
+    """Return the file that tells the format: the first of a folder or pattern."""
     path = Path(source)
     if path.is_dir():
         found = sorted(each for each in path.rglob("*") if each.suffix in _KNOWN)

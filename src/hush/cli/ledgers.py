@@ -86,7 +86,7 @@ def has_account(about: "Config") -> bool:
 def paying(config: "Config", analyst: str | None = None) -> Ledger:
     """Open the ledger of a data set, for an analyst who has an account in it.
 
-    It is begun if its file is not there yet; nobody has an account in it then.
+    A new ledger is made if its file is not there yet; no analyst has an account in it.
     """
     if analyst is None and not is_present(config.ledger):
         return Ledger.open(config.ledger, budget=config.budget, dataset=config.name)

@@ -293,7 +293,7 @@ def _blocks(columns: Sequence[Column]) -> Text:
 # -- What all commands share: where output goes, and how an error ends a command -------
 
 # Commands that read no data, and errors of theirs whose text is therefore shown. A plan
-# reads the names of columns; only what goes wrong with its numbers is told.
+# reads the names of columns; only an error in its numbers is shown.
 _TOLD: Mapping[str, type[Exception]] = {
     "account": Exception,
     "plot tradeoff": Exception,
@@ -353,7 +353,7 @@ class Session:
 
     @contextmanager
     def working(self, words: str) -> Iterator[None]:
-        """Show that work goes on, where somebody is looking."""
+        """Show that work goes on, if the output is a terminal."""
         console = Console(stderr=True)
         if self.quiet or self.as_json or not console.is_terminal:
             yield
@@ -362,7 +362,7 @@ class Session:
             yield
 
     def failed(self, problem: BaseException, *, debug: bool) -> Code:
-        """Say what is wrong and the way out, and return the exit code."""
+        """Print what is wrong and the way out, and return the exit code."""
         told = isinstance(problem, _TOLD.get(self.command, ()))
         code, text = code_of(problem), error_line(problem, told=told)
         if debug:
@@ -482,7 +482,7 @@ def _short(about: "Config", answer: Any, most: str) -> list[str]:
 
 
 def weak_epsilon(epsilon: float | None) -> list[str]:
-    """Return what is to be said of an ε that is too large to protect.
+    """Return the warning about an ε that is too large to protect.
 
     Example:
         >>> weak_epsilon(12)
@@ -496,7 +496,7 @@ def weak_epsilon(epsilon: float | None) -> list[str]:
 
 
 def uninformative(found: Any, *, untyped: bool = False) -> list[str]:
-    """Return what is to be said of a plan or answer with an interval that is no news.
+    """Return the warning about a plan or answer whose interval carries no information.
 
     Of a file without types, values may be missing because they were not understood.
 

@@ -57,12 +57,12 @@ class Counter:
 
 
 def total(compute: Callable[[], int]) -> int:
-    """Return a private total; a failure says nothing about whom it failed on.
+    """Return a private total; a failure does not reveal which record caused it.
 
     A query or model that fails on some records does not come here (see `People`): what
     is left is what fails as a whole, such as predictions of the wrong shape.
     """
-    # A warning of a model, too, may be about somebody.
+    # A warning of a model, too, may reveal a record.
     with Withheld(), _QUIET, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compute()

@@ -16,7 +16,7 @@ Grade = Callable[[Any, Any], Any]  # (prediction, label) -> score
 def _each(score: Callable[..., Any], people: Iterable[tuple[Any, ...]]) -> list[float]:
     """Return one score per person; NaN, the lower end, where there is none.
 
-    Whether somebody's record makes a query fail is as private as the record: to stop
+    Whether one person's record makes a query fail is as private as the record: to stop
     there would answer without noise.
     """
 

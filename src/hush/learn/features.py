@@ -51,7 +51,7 @@ def shape(features: Any) -> tuple[int, int]:
 
 
 def _lengths(rows: Any) -> tuple[int, ...]:
-    """Return the shape of a list of rows. What a cell holds is nobody's length."""
+    """Return the shape of a list of rows; lengths inside of cells do not count."""
     found = {_length(row) for row in rows}
     if len(found) > 1:
         raise InvalidArgument("X must be rows of one length; got some that differ.")

@@ -42,7 +42,7 @@ class Classes(Targets):
         given = self.names
         repeated = any(_same(x, y) for i, x in enumerate(given) for y in given[:i])
         if len(given) < 2 or repeated:
-            # Not which ones: they may be everybody's labels, given by mistake.
+            # The values are not shown: they may be private labels by mistake.
             raise InvalidArgument(
                 "classes must name at least two different classes, known without the "
                 f"data; got {len(given)}{', some of them twice' if repeated else ''}."

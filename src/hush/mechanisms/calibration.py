@@ -21,7 +21,7 @@ _LOWEST, _HIGHEST = 2.0**-300, 2.0**300
 
 
 def moved(sensitivity: Any) -> Fraction:
-    """Return a sensitivity above zero: what nobody moves needs no noise.
+    """Return a sensitivity above zero: a constant answer needs no noise.
 
     Example:
         >>> moved(0.5)
@@ -40,7 +40,7 @@ def named(kind: Any, public: dict[str, Any]) -> None:
         >>> from hush.mechanisms import Laplace
         >>> named(Laplace, {"step": 1})
     """
-    made: Any = kind  # a mechanism of somebody else may be no dataclass
+    made: Any = kind  # a mechanism from outside of hush may be no dataclass
     if not is_dataclass(made):
         return
     known = [each for each in fields(made) if each.name != kind.noise]

@@ -247,7 +247,7 @@ def _sensitivity(query: Any) -> Any:
 
 
 def _stated(sensitivity: Any) -> Any:
-    """Return a sensitivity as Python's own number; what is none, its mechanism reads.
+    """Return a sensitivity as Python's own number; other values stay as they are.
 
     A number that fails as one, or is less than nothing, is refused here.
     """

@@ -46,7 +46,7 @@ class Mechanism(checks.Spelled, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "run" in cls.__dict__:  # so that tests can hear what every run is given
+        if "run" in cls.__dict__:  # so that tests can observe what every run is given
             cls.run = heard(cls.run)  # type: ignore[method-assign]
         if "__post_init__" in cls.__dict__:
             kind: Any = cls
@@ -250,11 +250,11 @@ def _public(mechanism: Any) -> Iterable[tuple[str, Any, Any]]:
         yield field.name, value, default if field.default is not MISSING else object()
 
 
-# -- Listening: a test may hear every mechanism run, or answer in its place.
+# -- Listener: a test may observe every run of a mechanism, or answer in its place.
 
 
 class Listener(Protocol):
-    """Whoever hears a mechanism decides what it answers."""
+    """An observer of mechanisms: it decides what each run answers."""
 
     def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
         """Return an answer about `value`; `run(value)` is the mechanism's own."""
@@ -271,7 +271,7 @@ _DECLARED: ContextVar[Any] = ContextVar("declared", default=None)
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Let `listener` hear every run inside; None closes its ears."""
+    """Send every run inside to `listener`; with None runs are not observed."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -281,7 +281,7 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 @contextmanager
 def declaring(sensitivity: Any) -> Iterator[None]:
-    """Tell a listener at which sensitivity the runs inside are charged."""
+    """State to the listener at which sensitivity the runs inside are charged."""
     token = _DECLARED.set(sensitivity)
     try:
         yield
@@ -290,12 +290,12 @@ def declaring(sensitivity: Any) -> Iterator[None]:
 
 
 def declared() -> Any:
-    """Return the sensitivity that the current run is charged at, None if unsaid."""
+    """Return the sensitivity at which the current run is charged, None if unknown."""
     return _DECLARED.get()
 
 
 def heard(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `run` with one look at its source, and one whether somebody listens."""
+    """Return `run` with a check of its source, sent to the listener if there is one."""
 
     @functools.wraps(run)
     def wrapped(self: Any, value: Any, **options: Any) -> Any:
@@ -310,7 +310,10 @@ def heard(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return one turn of a conversation with the same look; it knows `_mechanism`."""
+    """Return one turn of a conversation, sent to the listener if there is one.
+
+    The conversation holds its mechanism as `_mechanism`.
+    """
 
     @functools.wraps(ask)
     def wrapped(self: Any, value: Any) -> Any:
@@ -325,7 +328,7 @@ def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def overheard() -> bool:
-    """Return whether somebody listens in this context."""
+    """Return whether this context has a listener."""
     return _LISTENER.get() is not None
 
 

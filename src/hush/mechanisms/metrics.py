@@ -193,7 +193,7 @@ class Stated(Metric):
 
 
 def moves(first: Any, second: Any) -> list[Fraction] | None:
-    """Return the exact differences where they are not zero; None if there is none."""
+    """Return the exact differences that are not zero; None where none is known."""
     a, b = _flat(first), _flat(second)
     if a is None or b is None or a.shape != b.shape:
         return None

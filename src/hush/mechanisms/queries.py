@@ -337,7 +337,7 @@ def _typed(data: Any) -> NDArray[Any]:
         if array.ndim != 1 or not (hides or array.dtype == object):
             return np.asarray(array)
         data = array.tolist()  # None where a record is masked
-    # NumPy would give all records the type of the strangest, or fail for all with it.
+    # In one array NumPy would give all records one type, or fail for one of them.
     if set(map(type, data)) <= _QUICK:
         with suppress(OverflowError):  # a whole number that no float holds
             return np.array(data, dtype=np.float64)

@@ -100,7 +100,7 @@ class Query:
 
 
 def _checked(moves: Any) -> tuple[int | Fraction, ...]:
-    """Return moves as exact numbers; signs would cancel, and no move would be free."""
+    """Return moves as exact numbers; negative ones and none at all are refused."""
     if not isinstance(moves, (tuple, list)) or not moves:
         raise InvalidArgument(
             "moves must say how far one person moves each number of the answer, as "

@@ -65,7 +65,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def seeded(self) -> bool:
-        """Whether the stream can be repeated, and so protects nobody."""
+        """Whether the stream can be repeated, and so gives no protection."""
 
     @abstractmethod
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
@@ -179,7 +179,7 @@ class _Secure(_Stream):
 
     @property
     def seeded(self) -> bool:
-        """No: nobody can repeat it."""
+        """No: it cannot be repeated."""
         return False
 
     def _first_key(self) -> bytes:
@@ -206,7 +206,7 @@ class _System(Source):
 
     @property
     def seeded(self) -> bool:
-        """No: nobody can repeat it."""
+        """No: it cannot be repeated."""
         return False
 
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:

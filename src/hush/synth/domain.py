@@ -60,7 +60,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def plain(self) -> dict[str, Any]:
-        """The cells as plain lists: what a table of an engine is told."""
+        """The cells as plain lists, as a table of an engine needs them."""
 
 
 def no_place(name: str, what: str, why: str) -> InvalidArgument:

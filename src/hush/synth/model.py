@@ -333,7 +333,7 @@ def _given(pair: Floats) -> Floats:
     sums = pair.sum(axis=1, keepdims=True)
     all_ = pair.sum(axis=0)
     size = pair.shape[1]
-    # Where the first column has nobody, its cells stand for none: as all others.
+    # An empty cell of the first column has no shares of its own: it takes those of all.
     spread = all_ / all_.sum() if all_.sum() > 0 else np.full(size, 1 / size)
     return np.where(sums > 0, pair / np.where(sums > 0, sums, 1.0), spread)
 

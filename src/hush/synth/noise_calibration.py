@@ -40,7 +40,7 @@ def calibrated(sizes: tuple[int, ...], person: Person, target: Curve) -> Steps:
         epsilon = float(target.epsilon) * (1 - 2.0**-40)
         return _drawable(_pure(sizes, person, epsilon))
     if isinstance(target, Approx) and target.epsilon > _SENSE:
-        target = Approx(_SENSE, target.delta)  # less would be no noise to speak of
+        target = Approx(_SENSE, target.delta)  # less noise would be negligible
     # Near what zCDP says, so that few curves are asked.
     start = math.sqrt(_rho(target))
     _drawable(_gaussian(sizes, person, 2 * start))  # half the noise, or less

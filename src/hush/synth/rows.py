@@ -15,7 +15,7 @@ Whole = NDArray[np.int64]
 
 @final
 class Private:
-    """The exact counts of a table: what mechanisms are given, and nobody else.
+    """The exact counts of a table: private, an input of mechanisms only.
 
     `read` returns one column of places for each column, and the weight of every row
     (None: one each). Rows that have no place in some column are in no count.

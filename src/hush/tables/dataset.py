@@ -511,7 +511,7 @@ def _unknown(name: str, there: list[str]) -> str:
 
 
 def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
-    """Refuse what says that somebody has several rows where every row is a person."""
+    """Refuse options for several rows per person where every row is a person."""
     if unit is not None:
         return
     given = {"rows": None if rows == 1 else rows, "groups": groups}

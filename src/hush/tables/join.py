@@ -62,7 +62,7 @@ def _digest(public: Columns) -> str:
 def _public(
     data: "Dataset", other: Any, columns: tuple[str, ...], how: str
 ) -> tuple[ir.Table, str]:
-    """Each row of a person meets at most one public row: the unit stays whose it was.
+    """Join a public table: each row meets at most one public row and keeps its person.
 
     The public table is copied first, so that what was checked is what is joined.
     """

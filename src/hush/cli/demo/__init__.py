@@ -48,7 +48,7 @@ def _ours(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _steps(out: Session, count: int) -> Iterator[Any]:
-    """Show how far the demo is, where somebody is looking."""
+    """Show how far the demo is, if the output is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 

@@ -44,7 +44,7 @@ class Town:
             region=np.array(REGIONS)[where],
             minutes=minutes,
             fare=np.round(2.4 + 0.55 * minutes + 1.5 * chance(), 2),
-            # Few places are popular, most are somebody's own front door.
+            # Few places are popular, most are the home of one person.
             place=np.floor(np.exp(chance() * np.log(_PLACES))).astype(np.int64),
         )
 

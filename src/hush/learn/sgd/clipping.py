@@ -26,7 +26,7 @@ def _exact() -> lax.Precision | None:
 
 
 def settled(tree: Any, rows: Sequence[Any]) -> Any:
-    """Return the same arrays, held in memory: whoever reads them reads the same bits.
+    """Return the same arrays, held in memory: every reader gets the same bits.
 
     Left alone, the compiler computes a cheap expression anew for each of its readers,
     and x·y - z with one rounding for one and with two for another. Where it cancels,

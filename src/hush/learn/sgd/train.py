@@ -275,7 +275,7 @@ def train(
 
 
 class Bar(Protocol):
-    """Something that is told how many steps are done."""
+    """A progress display that receives the number of steps done."""
 
     def __call__(self, done: int) -> None:
         """Show that `done` steps are done."""

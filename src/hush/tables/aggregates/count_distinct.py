@@ -1,4 +1,4 @@
-"""Counting distinct values, and people: each person speaks for a bounded number."""
+"""Counts of distinct values and of people: each person adds a bounded number."""
 
 import math
 from abc import abstractmethod

@@ -603,7 +603,7 @@ class CellsInProcess(Relation):
         return few and bounded.near
 
     def table(self, bounded: BoundedRows) -> ir.Table:
-        """One row per row that is somebody's: the person, and a code."""
+        """One row per row with a person: the person, and a code."""
         known = bounded.table.filter(bounded.table[str(bounded.unit)].notnull())
         group = bounded.place(known) * ibis.literal(self._codes, "int64")
         person = known[str(bounded.unit)].cast("int64")

@@ -87,7 +87,7 @@ def fetched_rows(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]
 
 
 def _placed(people: Places, slot: Places, slots: int) -> tuple[Places, int]:
-    """Return places of people who are far apart, and how many places there are.
+    """Return dense places for people with scattered identifiers, and their number.
 
     Somebody has the slot of their hash. Where several people have one slot, one of them
     keeps it, and the others have places behind all slots.
@@ -153,7 +153,7 @@ class _Ordered:
 
     @property
     def words(self) -> Ints:
-        """The words, as they were handed over."""
+        """The words, in the order of the rows."""
         return self.rows.numbers["_word"]
 
     @cached_property
@@ -183,7 +183,7 @@ class _Ordered:
 
     @cached_property
     def start(self) -> Ints:
-        """Where the rows of each person start who has any."""
+        """Where the rows of each person with rows start."""
         order, below = self.order, np.uint64(self._lead + self._number)
         found = [np.zeros(min(len(order), 1), np.int64)]
         for some in blocks(len(order) - 1):
@@ -301,7 +301,7 @@ class SampledSums(Relation):
         )
 
     def table(self, bounded: BoundedRows) -> ir.Table:
-        """One row per row that is somebody's: the person, and a word."""
+        """One row per row with a person: the person, and a word."""
         fields = bounded.fields(self.sums.codes)
         words = contribution_caps.packed_words(bounded.table, str(bounded.unit), fields)
         return words.mutate(_unit=words["_unit"].cast("int64"))

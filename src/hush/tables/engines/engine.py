@@ -47,7 +47,7 @@ _DUCKDB = (
     "IOException",
     "InterruptException",
     "OutOfMemoryException",
-    "PermissionException",  # of files: what is gone is none of those it may open
+    "PermissionException",  # of files: a missing file is not among those it may open
     "ResourceInUseException",
     "TransactionException",
 )
@@ -96,7 +96,7 @@ def run_sql(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Column
 def _answered(relation: ir.Table, work: Callable[[], Result]) -> Result:
     """Return what `work` returns, which has the connection to itself.
 
-    Guarantee: as for `without_engine_text`; of an error only its kind is told.
+    Guarantee: as for `without_engine_text`; of an error only its kind is shown.
     """
     reachable = True
 
@@ -253,10 +253,10 @@ def _in_spark(problem: BaseException, kinds: set[str]) -> bool:
 
 
 def _forget(self: Any) -> None:
-    """Take every pair of a dying expression out of the memory.
+    """Drop every remembered comparison of an expression that is being freed.
 
-    Nobody compares what is dying. So its row no longer grows, and no row of another
-    gets a pair with it.
+    No thread compares it any more, so its row no longer grows, and no row of another
+    expression gets a pair with it.
     """
     known: dict[int, dict[int, bool]] = self.__cache__  # there at the very end, too
     mine = id(self)
@@ -364,7 +364,7 @@ def _numbers(table: ir.Table) -> dict[str, int]:
 
 
 def _no_categories(table: ir.Table) -> None:
-    """Refuse frames in a Polars connection of somebody else's, which are not cast."""
+    """Refuse categories in a Polars connection that hush did not open and cast."""
     import polars
 
     for each in table.op().find(ops.DatabaseTable):
@@ -376,7 +376,7 @@ def _no_categories(table: ir.Table) -> None:
 
 
 def _listed(kind: Any, number: int) -> bool:
-    """Whether a type is what Ibis takes it for; others are refused by their use."""
+    """Whether the engine's type number is one of those that Ibis' type stands for."""
     for name, numbers in _TYPE_NUMBERS.items():
         if getattr(kind, f"is_{name}")():
             return number in numbers

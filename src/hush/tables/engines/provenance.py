@@ -160,7 +160,7 @@ def _reached(backend: Any, again: Callable[[], None] | None) -> None:
         try:
             _ping(backend)
             return
-        except Exception:  # whatever it is, nothing is to be had
+        except Exception:  # whatever the reason, no data can be read
             if again is None:
                 raise gone from None
         without_engine_text(again, lambda: gone)
@@ -285,7 +285,7 @@ def _files(origin: Origin) -> Iterator[tuple[Any, ...]]:
 
 
 def _tables(table: ir.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield what tells the tables of databases apart, whoever is connected."""
+    """Yield a key for each database table, the same on every connection."""
     for each in table.op().find(ops.DatabaseTable):
         place = each.namespace
         name = (place.catalog, place.database, each.name)

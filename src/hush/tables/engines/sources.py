@@ -321,7 +321,7 @@ def _postgres(address: str, name: str | None) -> Source:
 
 
 def _only_read(connection: Any) -> None:
-    """Make a new session one that reads only, and ends with whoever uses it."""
+    """Make a new session read-only, and close it when its connection is freed."""
     weakref.finalize(connection, connection.con.close)
     with exclusive(connection):
         connection.raw_sql(_READ_ONLY).close()
@@ -398,7 +398,7 @@ def _kind(name: str, values: list[Any]) -> str:
 
 
 def _alike(kind: str, known: set[type]) -> bool:
-    """Whether subclasses do not hide another kind: a truth value is no number."""
+    """Whether all types are of this kind: a truth value is no number."""
     if kind in ("int64", "float64"):
         return bool not in known
     return kind != "date" or datetime.datetime not in known

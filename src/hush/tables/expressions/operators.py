@@ -60,7 +60,7 @@ def _pair(table: ir.Table, left: sql.Expression, right: sql.Expression) -> Any:
 
 
 def _alone(found: Typed, node: sql.Expression) -> str:
-    """Return how a column of truth values is asked about: not as 1 or 0."""
+    """Return the hint that a truth value is a condition by itself, not 1 or 0."""
     if found.kind is not Kind.TRUTH or not isinstance(node, sql.Column):
         return ""
     name = node.sql()
@@ -68,7 +68,7 @@ def _alone(found: Typed, node: sql.Expression) -> str:
 
 
 def _typed(found: Typed, node: sql.Expression, other: Typed) -> str:
-    """Return how a column of texts becomes what it is compared with."""
+    """Return the hint to open a column of texts with the type it is compared with."""
     text = found.kind is Kind.TEXT and isinstance(node, sql.Column)
     if not text or other.kind not in (Kind.NUMBER, Kind.DATE):
         return ""
@@ -144,7 +144,7 @@ def _like(table: ir.Table, node: Any) -> Typed:
 
 
 def _joined(parts: list[Typed], name: str, value: Any) -> Typed:
-    """Return a value that is one of the parts, with the widest of their limits."""
+    """Return a value that equals one of the parts, with the widest of their limits."""
     if len({part.kind for part in parts}) != 1:
         raise Unsupported(f"the arguments of {name} must be of one kind.")
     least, most = min(p.least for p in parts), max(p.most for p in parts)

@@ -314,7 +314,7 @@ def whole_constant(node: sql.Expression | None, what: str) -> int:
     return int(found)
 
 
-# -- Which nodes of a parse tree somebody has read: what nobody read is refused.
+# -- Nodes of a parse tree that a rule has read: a node that no rule read is refused.
 
 _MARK = "hush_mark"
 _LITERALS = (TokenType.STRING, TokenType.NUMBER)
@@ -405,7 +405,7 @@ def read_whole(*nodes: Any) -> None:
 
 
 def first_unread(root: sql.Expression) -> Any:
-    """Return the first node that nobody has read, None where all have been."""
+    """Return the first node that no rule has read, None where all have been."""
     for node in root.walk():
         mark = node.meta.get(_MARK)
         if mark is not None and not mark.read:

@@ -69,7 +69,7 @@ class PackedVotes(Relation):
         return (self.ballot, self.sums) if self.sums else (self.ballot,)
 
     def table(self, bounded: BoundedRows) -> ir.Table:
-        """One row per row that is somebody's: the person and the key."""
+        """One row per row with a person: the person and the key."""
         ballot = self.ballot
         by = votes.checked_columns(bounded.whole, ballot.unit, ballot.by, ballot.cap)
         known = bounded.whole.filter(bounded.whole[str(ballot.unit)].notnull())

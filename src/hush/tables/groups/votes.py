@@ -1,4 +1,4 @@
-"""Votes for keys: how much each person speaks for the groups they are in.
+"""Votes for keys: how much each person counts for the groups they are in.
 
 A person who holds k distinct keys gives each the vote 1/√k, as an integer number of
 2^-20 rounded down. A person with more keys than a public cap keeps those with the

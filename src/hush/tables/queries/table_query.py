@@ -104,7 +104,7 @@ class CompiledQuery:
 
     @classmethod
     def of(cls, query: "Query", *, cut: bool | None = None) -> "CompiledQuery":
-        """Return a query without mechanisms; `cut` where its sums need it, or as said.
+        """Return a query without mechanisms; `cut` as given, or as its sums need it.
 
         The number of found groups that a person is in matters only where sums are
         rounded group by group; the others are bounded by weight over all groups.

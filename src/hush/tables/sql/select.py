@@ -154,7 +154,7 @@ def statement(
 
 
 def _named(what: str, given: Any, example: str, *words: str) -> None:
-    """Refuse what does not say which column it is of; a statement may have several."""
+    """Refuse options that do not name their column; a statement may have several."""
     if given is None or isinstance(given, Mapping):
         return
     if isinstance(given, str) and given in words:

@@ -172,7 +172,7 @@ def test_people_in_one_slot_have_places_of_their_own():
     generator = np.random.default_rng(6)
     people = generator.integers(-30, 30, 400)
     slot = np.abs(people) % 7  # the same for all rows of a person
-    place, many = in_process._placed(people, slot, 8)
+    place, many = in_process._dense_places(people, slot, 8)
     pairs = set(zip(people.tolist(), place.tolist(), strict=True))
     assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) == 60
     assert max(place) < many == 8 + 60 - 7

@@ -149,6 +149,6 @@ def test_a_mark_of_places_is_found():
 
 def test_keeping_every_key_is_found(monkeypatch):
     # The twin that must fail: a heavy person votes for all of their keys.
-    monkeypatch.setattr(Words, "_kept", lambda _, person, *__: person >= 0)
+    monkeypatch.setattr(Words, "_kept_keys", lambda _, person, *__: person >= 0)
     with pytest.raises(AssertionError):
         check_one_person([(1, k) for k in range(5)], Rule(2, 3, cut=False))

@@ -470,11 +470,11 @@ def quotient_noise(top: Noise, bottom: Noise, level: float) -> Any:
     elif top.gaussian or bottom.gaussian:
         raise Unsupported("a quotient of Laplace and Gaussian noise is not known.")
     else:
-        found = _laplaces(*both, 1 - level)
+        found = _laplace_sum_quantile(*both, 1 - level)
     return np.maximum.accumulate(found) * (1 + 1e-9) + 2 * (top.step + u * bottom.step)
 
 
-def _laplaces(one: float, other: Floats, miss: float) -> Floats:
+def _laplace_sum_quantile(one: float, other: Floats, miss: float) -> Floats:
     """Return the t that two Laplace variables of these scales together rarely exceed.
 
     P(|X + Y| > t) = (a² e^(-t/a) - b² e^(-t/b))/(a² - b²) for scales a > b.

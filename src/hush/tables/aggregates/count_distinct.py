@@ -42,7 +42,7 @@ class Different(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group."""
-        found = expression.typed(bounded.placed, self.text).value
+        found = expression.typed_value(bounded.placed, self.text).value
         table = named_apart(bounded.placed.mutate(**{_VALUE: found}), (_VALUE,))
         table = table.filter(table[_VALUE].notnull())
         pair = (*bounded.by, _VALUE)
@@ -199,7 +199,7 @@ class Heads(Whole):
         """What is counted."""
         return "people"
 
-    def _reach(self, norm: int) -> int:
+    def _distance(self, norm: int) -> int:
         both = 1 if self.limit.neighbors is Neighbors.ADD_REMOVE else 2
         changed = min(both * self.counted.most, self.limit.groups)
         return changed if norm == 1 else math.isqrt(changed - 1) + 1

@@ -91,7 +91,7 @@ class Tally(Relation):
 
     def _value(self, table: ir.Table) -> Any:
         """Return the number of the public value, NULL for every other."""
-        found = expression.typed(table, self.text)
+        found = expression.typed_value(table, self.text)
         kinds = {Kind.TEXT: (str,), Kind.NUMBER: (int, float), Kind.TRUTH: (bool,)}
         wanted = kinds.get(found.kind, ())
         if not all(isinstance(each, wanted) for each in self.cells):
@@ -197,7 +197,7 @@ class Histogram(Aggregate):
         return tuple(f"{a:g} to {b:g}" for a, b in itertools.pairwise(self.cells))
 
     def _part(self, limit: Limit) -> Counts:
-        several = _several(limit, self._tally.size)
+        several = _limit_over_cells(limit, self._tally.size)
         return Counts(several, self._tally)
 
     @property
@@ -214,7 +214,7 @@ class Histogram(Aggregate):
         return Estimate(value, value - bar, value + bar)
 
 
-def _several(limit: Limit, cells: int) -> Limit:
+def _limit_over_cells(limit: Limit, cells: int) -> Limit:
     """Return the limit where every group is cut into cells: a person may be in any."""
     # `groups` decides whether two people can be apart; `Counts.shape` counts the cells.
     return replace(limit, groups=max(limit.groups, 2)) if cells > 1 else limit
@@ -241,7 +241,7 @@ class Heaviest(Part):
 
     def sensitivity(self, norm: int) -> int:
         """Return the ℓ1 distance of neighbors over all groups and values."""
-        return UNIT * _several(self.limit, 2).reach(0, 1, norm=1)
+        return UNIT * _limit_over_cells(self.limit, 2).reach(0, 1, norm=1)
 
     def mechanism(self, amount: Amount) -> Mechanism:
         """Return the choice that spends an ε."""

@@ -97,7 +97,7 @@ class Axis:
         width = builtins.max(upper - lower, largest * 2.0**-20, 1e-100)
         step = Fraction(2) ** (math.frexp(width / size)[1] - 1)
         while True:
-            first, last = _place(lower, step), _place(upper, step)
+            first, last = _cell_place(lower, step), _cell_place(upper, step)
             if last - first < size:
                 return cls(lower, upper, step, first, last - first + 1)
             step *= 2
@@ -119,22 +119,22 @@ class Axis:
 
     def values(self, cells: Any) -> NDArray[np.float64]:
         """Return the middle of each cell, inside the bounds."""
-        return self._at(cells, 0.0)
+        return self._numbers_at(cells, 0.0)
 
     def low_edges(self, cells: Any) -> NDArray[np.float64]:
         """Return the lower edge of each cell, inside the bounds."""
-        return self._at(cells, -0.5)
+        return self._numbers_at(cells, -0.5)
 
     def high_edges(self, cells: Any) -> NDArray[np.float64]:
         """Return the upper edge of each cell, inside the bounds."""
-        return self._at(cells, 0.5)
+        return self._numbers_at(cells, 0.5)
 
-    def _at(self, cells: Any, shift: float) -> NDArray[np.float64]:
+    def _numbers_at(self, cells: Any, shift: float) -> NDArray[np.float64]:
         place = np.asarray(cells, dtype=np.int64) + self.first + shift
         return np.clip(place * float(self.step), self.lower, self.upper)
 
 
-def _place(number: float, step: Fraction) -> int:
+def _cell_place(number: float, step: Fraction) -> int:
     """Return the place of a number as every engine computes it."""
     return math.floor(number * float(1 / step) + 0.5)
 
@@ -481,7 +481,7 @@ def quantile(
     checks.real("level", level, above=0, below=1)
 
     def make(found: Any) -> Quantile:
-        return Quantile(expression, float(at), _wide(found), level, population)
+        return Quantile(expression, float(at), _wide_bounds(found), level, population)
 
     return with_bounds((expression,), bounds, make)
 
@@ -500,7 +500,7 @@ def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     if not levels or sorted(set(levels)) != list(levels):
         raise InvalidArgument("at must be one or more rising numbers in 0..1.")
     return with_bounds(
-        (expression,), bounds, lambda b: Quantiles(expression, levels, _wide(b))
+        (expression,), bounds, lambda b: Quantiles(expression, levels, _wide_bounds(b))
     )
 
 
@@ -543,7 +543,7 @@ def max(expression: str, bounds: Any = None) -> Any:
     return quantile(expression, 1.0, bounds)
 
 
-def _wide(bounds: Any) -> tuple[float, float]:
+def _wide_bounds(bounds: Any) -> tuple[float, float]:
     lower, upper = checked_bounds(bounds)
     if lower == upper:
         raise InvalidArgument(f"bounds must leave room between them; got {bounds!r}.")

@@ -38,11 +38,11 @@ class _Moments:
 
     def first(self, limit: Limit, i: int) -> Statistic:
         """Return Σ w·(x_i - middle)."""
-        return Statistic(limit, Form.CENTERED, self._one(i))
+        return Statistic(limit, Form.CENTERED, self._term(i))
 
     def number(self, limit: Limit) -> Statistic:
         """Return Σ w."""
-        return Statistic(limit, Form.PRESENT, self._one(0))
+        return Statistic(limit, Form.PRESENT, self._term(0))
 
     def second(self, limit: Limit, i: int, j: int) -> Statistic:
         """Return Σ w·(x_i - middle)·(x_j - middle)."""
@@ -52,7 +52,7 @@ class _Moments:
         term = Term((self.columns[i], self.columns[j]), others)
         return Statistic(limit, Form.TOTAL, term)
 
-    def _one(self, i: int) -> Term:
+    def _term(self, i: int) -> Term:
         others = tuple(text for text in self._texts if text != self._texts[i])
         return Term((self.columns[i],), others)
 
@@ -64,14 +64,14 @@ class _Moments:
         two = ratio(released[self.first(limit, j)], number, halves[j])
         most = halves[i] * halves[j]
         both = ratio(released[self.second(limit, i, j)], number, most)
-        least, largest = _times(one, two, square=i == j)
+        least, largest = _product_range(one, two, square=i == j)
         floor = 0.0 if i == j else -most
         found = both[0] - one[0] * two[0], both[1] - largest, both[2] - least
         value, low, high = (np.clip(each, floor, most) for each in found)
         return value, low, high
 
 
-def _times(one: Three, two: Three, *, square: bool) -> tuple[Floats, Floats]:
+def _product_range(one: Three, two: Three, *, square: bool) -> tuple[Floats, Floats]:
     """Return the range of a product of two numbers known by their ends."""
     ends = [a * b for a in one[1:] for b in two[1:]]
     least, largest = np.minimum.reduce(ends), np.maximum.reduce(ends)

@@ -82,11 +82,11 @@ def fetched_rows(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]
         found = engine.run_sql(relation, f"{chosen} WHERE {mine}", values)
         people, many = found[PERSON], high - low + 1
         if not near:
-            people, many = _placed(people, found["_slot"], 1 << slots)
+            people, many = _dense_places(people, found["_slot"], 1 << slots)
         yield Rows(people, many, {name: found[name] for name in kinds})
 
 
-def _placed(people: Places, slot: Places, slots: int) -> tuple[Places, int]:
+def _dense_places(people: Places, slot: Places, slots: int) -> tuple[Places, int]:
     """Return dense places for people with scattered identifiers, and their number.
 
     Somebody has the slot of their hash. Where several people have one slot, one of them
@@ -141,7 +141,7 @@ def kept_words(rows: Rows, caps: Caps, group: tuple[int, int]) -> Ints:
         return words
     shift, mask = group
     code = ((words >> shift) & mask).astype(np.min_scalar_type(-1 - mask))
-    return words[_inside(code, few, caps.groups)]
+    return words[_in_first_groups(code, few, caps.groups)]
 
 
 @final
@@ -162,7 +162,7 @@ class _Ordered:
         return max(len(self.words) - 1, 1).bit_length()
 
     @cached_property
-    def _lead(self) -> int:
+    def _leading_bits(self) -> int:
         """Leading bits of words for which there is room."""
         person = max(self.rows.many - 1, 1).bit_length()
         return min(_LEAD, 64 - self._number - person)
@@ -173,8 +173,8 @@ class _Ordered:
         words, people = self.words, self.rows.people
         order = np.empty(len(words), np.uint64)
         for some in blocks(len(words)):
-            key = people[some].astype(np.uint64) << np.uint64(self._lead)
-            key |= words[some].view(np.uint64) >> np.uint64(WORD - self._lead)
+            key = people[some].astype(np.uint64) << np.uint64(self._leading_bits)
+            key |= words[some].view(np.uint64) >> np.uint64(WORD - self._leading_bits)
             key <<= np.uint64(self._number)
             key |= np.arange(some.start, some.stop, dtype=np.uint64)
             order[some] = key
@@ -184,7 +184,7 @@ class _Ordered:
     @cached_property
     def start(self) -> Ints:
         """Where the rows of each person with rows start."""
-        order, below = self.order, np.uint64(self._lead + self._number)
+        order, below = self.order, np.uint64(self._leading_bits + self._number)
         found = [np.zeros(min(len(order), 1), np.int64)]
         for some in blocks(len(order) - 1):
             person = order[some.start : some.stop + 1] >> below
@@ -200,7 +200,7 @@ class _Ordered:
         """Return the `few` smallest words of each person in order, person by person."""
         keys = self.order[_runs(self.start, few)]
         found, begin = self._words(keys), np.cumsum(few) - few
-        own = self._unsure(keys, begin, few)
+        own = self._tied_people(keys, begin, few)
         if len(own):
             held, less = self.held[own], few[own]
             words = self._words(self.order[_runs(self.start[own], held)])
@@ -213,7 +213,7 @@ class _Ordered:
         number = keys & np.uint64((1 << self._number) - 1)
         return self.words[number.view(np.int64)]
 
-    def _unsure(self, keys: Keys, begin: Ints, few: Ints) -> Ints:
+    def _tied_people(self, keys: Keys, begin: Ints, few: Ints) -> Ints:
         """Return the people whose first words the leading bits do not tell apart.
 
         The first one that is left out counts too: it may be smaller than the last.
@@ -234,7 +234,7 @@ def _runs(starts: Ints, lengths: Ints) -> Ints:
     return runs
 
 
-def _inside(code: NDArray[Any], few: Ints, groups: int) -> NDArray[np.bool_]:
+def _in_first_groups(code: NDArray[Any], few: Ints, groups: int) -> NDArray[np.bool_]:
     """Return which rows are in the first groups of their person.
 
     Rows are in order, `few` of each person.
@@ -251,11 +251,13 @@ def _inside(code: NDArray[Any], few: Ints, groups: int) -> NDArray[np.bool_]:
         fresh = np.logical_and.reduce(met != now)
         free = met[-1] < 0
         stays[(start + place)[fresh & ~free]] = False
-        _meet(met, now, fresh & free)
+        _add_new_groups(met, now, fresh & free)
     return stays
 
 
-def _meet(met: NDArray[Any], now: NDArray[Any], fresh: NDArray[np.bool_]) -> None:
+def _add_new_groups(
+    met: NDArray[Any], now: NDArray[Any], fresh: NDArray[np.bool_]
+) -> None:
     """Enter fresh groups into the first place that is free."""
     for one in met:
         free = fresh & (one < 0)

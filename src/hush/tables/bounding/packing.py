@@ -124,14 +124,16 @@ class Words:
         vote = np.repeat(rule.votes[np.minimum(many, rule.cap)], many)
         counted: Any = held
         if many.max() > rule.cap:
-            kept = self._kept(person, key, many, rule.cap)
+            kept = self._kept_keys(person, key, many, rule.cap)
             vote = vote * kept
             counted = held * kept if rule.cut else held
         rows = np.add.reduceat(counted, who[:-1])
         weight = np.repeat(rule.weights(rows), many) * counted
         return key, vote, weight
 
-    def _kept(self, person: Ints, key: Ints, many: Ints, cap: int) -> NDArray[np.bool_]:
+    def _kept_keys(
+        self, person: Ints, key: Ints, many: Ints, cap: int
+    ) -> NDArray[np.bool_]:
         """Return which keys are kept: all, or those with the smallest marks."""
         kept = np.ones(len(person), np.bool_)
         heavy = np.flatnonzero(np.repeat(many > cap, many))
@@ -276,9 +278,9 @@ class Packed(Layout):
         person = self.person.code(rows) * ibis.literal(1 << bits, "int64")
         found = engine.fetch(rows.select(_word=person + code))
         words = Words(_numbers(found, "_word"), bits, self._codes, self._mark)
-        return words, self._decoded
+        return words, self._decode_keys
 
-    def _decoded(self, codes: Ints) -> Keys:
+    def _decode_keys(self, codes: Ints) -> Keys:
         found: list[Column] = []
         for each in reversed(self.keys):
             codes, code = np.divmod(codes, each.size)
@@ -286,7 +288,7 @@ class Packed(Layout):
         return tuple(reversed(found))
 
     def _mark(self, people: Ints, keys: Ints) -> NDArray[np.uint64]:
-        columns = (self.person.decoded(people), *self._decoded(keys))
+        columns = (self.person.decoded(people), *self._decode_keys(keys))
         return mixed_words(*(each.hashed for each in columns))
 
 
@@ -314,11 +316,11 @@ class Ranked(Layout):
         code, listed = rank_codes(columns)
         bits = max(len(listed[0].values) - 1, 1).bit_length()
 
-        def mark(who: Ints, keys: Ints) -> NDArray[np.uint64]:
+        def marks(who: Ints, keys: Ints) -> NDArray[np.uint64]:
             person = people[who].view(np.uint64)
             return mixed_words(person, *(each[keys].hashed for each in listed))
 
-        words = Words((person << bits) + code, bits, len(listed[0].values), mark)
+        words = Words((person << bits) + code, bits, len(listed[0].values), marks)
         return words, lambda codes: tuple(each[codes] for each in listed)
 
 

@@ -83,16 +83,16 @@ class BoundedRows:
     @cached_property
     def placed(self) -> ir.Table:
         """The table with what its rows are grouped by."""
-        return self._placed(self.table)
+        return self._with_groups(self.table)
 
     @cached_property
     def weighted(self) -> ir.Table:
         """The same with each row's weight in `_w`; see `with_weights`."""
-        return self._placed(
+        return self._with_groups(
             contribution_bounds.with_weights(self.table, self.unit, self.rows)
         )
 
-    def _placed(self, table: ir.Table) -> ir.Table:
+    def _with_groups(self, table: ir.Table) -> ir.Table:
         if set(self.by) <= set(table.columns):
             return table
         return table.mutate(**{PLACE: self.place(table)})

@@ -167,13 +167,13 @@ class Additive(Part):
     def fine(self, found: QueryResult, key: Key) -> Any:
         """Return the exact fine steps of one group, as Python integers."""
 
-    def _reach(self, norm: int) -> int:
+    def _distance(self, norm: int) -> int:
         return self.weight * self.limit.reach(*self.span, norm)
 
     @property
     def coarse(self) -> int:
         """Fine steps per released step: a power of two from public numbers."""
-        return 1 << max(0, (self._reach(1) // _FINE).bit_length() - 1)
+        return 1 << max(0, (self._distance(1) // _FINE).bit_length() - 1)
 
     @property
     def _cells(self) -> int:
@@ -188,7 +188,7 @@ class Additive(Part):
         """
         coarse = self.coarse
         # Bounds that leave no room still get noise: nothing is released bare.
-        steps = max(1, math.ceil(Fraction(self._reach(norm), coarse)))
+        steps = max(1, math.ceil(Fraction(self._distance(norm), coarse)))
         if coarse > 1:
             changed = self._cells
             steps += changed if norm == 1 else math.isqrt(changed - 1) + 1

@@ -73,13 +73,13 @@ def fetch(relation: ir.Table) -> Columns:
 
     Guarantee: an engine's own error, whose text may hold data, is not passed on.
     """
-    return _answered(relation, lambda: _run(relation))
+    return _run_alone(relation, lambda: _run(relation))
 
 
 def sql_of(relation: ir.Table) -> str:
     """Return the SQL of an embedded engine for a relation, to be asked about."""
     backend = relation.get_backend()
-    return _answered(relation, lambda: duckdb.prepared_sql(backend, relation))
+    return _run_alone(relation, lambda: duckdb.prepared_sql(backend, relation))
 
 
 def run_sql(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Columns:
@@ -90,17 +90,19 @@ def run_sql(relation: ir.Table, text: str, values: Sequence[int] = ()) -> Column
 
     Guarantee: as for `fetch`.
     """
-    return _answered(relation, lambda: duckdb.run(relation.get_backend(), text, values))
+    return _run_alone(
+        relation, lambda: duckdb.run(relation.get_backend(), text, values)
+    )
 
 
-def _answered(relation: ir.Table, work: Callable[[], Result]) -> Result:
+def _run_alone(relation: ir.Table, work: Callable[[], Result]) -> Result:
     """Return what `work` returns, which has the connection to itself.
 
     Guarantee: as for `without_engine_text`; of an error only its kind is shown.
     """
     reachable = True
 
-    def held() -> Result:
+    def run_exclusively() -> Result:
         nonlocal reachable
         with exclusive(relation.get_backend()):
             try:
@@ -109,10 +111,12 @@ def _answered(relation: ir.Table, work: Callable[[], Result]) -> Result:
                 reachable = not is_operational(problem)
                 raise
 
-    return without_engine_text(held, lambda: _silent(reachable=reachable))
+    return without_engine_text(
+        run_exclusively, lambda: _engine_failure(reachable=reachable)
+    )
 
 
-def _silent(*, reachable: bool) -> HushError:
+def _engine_failure(*, reachable: bool) -> HushError:
     if not reachable:
         return DrawInterrupted("the engine is out of reach, memory or time.")
     return DrawFailed("the engine could not answer; its own words are kept back.")
@@ -252,7 +256,7 @@ def _in_spark(problem: BaseException, kinds: set[str]) -> bool:
 # -- Equality of Ibis expressions, for threads that share them.
 
 
-def _forget(self: Any) -> None:
+def _drop_comparisons(self: Any) -> None:
     """Drop every remembered comparison of an expression that is being freed.
 
     No thread compares it any more, so its row no longer grows, and no row of another
@@ -268,7 +272,7 @@ def _forget(self: Any) -> None:
 
 def keep_apart() -> None:
     """Let Ibis forget equalities so that threads do not meet each other's."""
-    Comparable.__del__ = _forget
+    Comparable.__del__ = _drop_comparisons
 
 
 # -- Types as the database itself has them: those that are not on a list are refused.
@@ -296,13 +300,15 @@ def with_known_types(table: ir.Table) -> ir.Table:
         _no_categories(table)
     if table.get_backend().name != "postgres":
         return table
-    numbers = without_engine_text(lambda: _numbers(table), _unread)
+    numbers = without_engine_text(lambda: _numbers(table), _unreadable_types)
     schema = table.schema()
-    strange = [n for n, kind in schema.items() if not _listed(kind, numbers[n])]
+    strange = [
+        n for n, kind in schema.items() if not _has_type_number(kind, numbers[n])
+    ]
     if strange and not isinstance(table.op(), ops.DatabaseTable):
-        raise _strange(strange[0])
+        raise _unknown_type(strange[0])
     if strange:
-        table = _without(table, strange)
+        table = _with_unknown_types(table, strange)
     # One without a declared length, as a CASE in a view has, is unknown to Ibis.
     kinds = table.schema()
     filled = [n for n, k in kinds.items() if k.is_string() and numbers[n] == _FILLED]
@@ -338,16 +344,18 @@ def plain_frame(frame: Any) -> Any:
 
     named = frame.collect_schema()
     for name, kind in named.items():
-        without_engine_text(partial(PolarsType.to_ibis, kind), partial(_strange, name))
+        without_engine_text(
+            partial(PolarsType.to_ibis, kind), partial(_unknown_type, name)
+        )
     texts = [n for n, k in named.items() if k in (polars.Categorical, polars.Enum)]
     return frame.cast(dict.fromkeys(texts, polars.String)) if texts else frame
 
 
-def _unread() -> InvalidArgument:
+def _unreadable_types() -> InvalidArgument:
     return InvalidArgument("the types of the table's columns cannot be read.")
 
 
-def _strange(name: str) -> InvalidArgument:
+def _unknown_type(name: str) -> InvalidArgument:
     return InvalidArgument(
         f"column {name!r} has a type that hush does not know. Cast it to a number, a "
         "text, a date or a timestamp, or drop it."
@@ -372,10 +380,10 @@ def _no_categories(table: ir.Table) -> None:
         named = {} if held is None else held.lazy().collect_schema()
         for name, kind in named.items():
             if kind in (polars.Categorical, polars.Enum):
-                raise _strange(name)
+                raise _unknown_type(name)
 
 
-def _listed(kind: Any, number: int) -> bool:
+def _has_type_number(kind: Any, number: int) -> bool:
     """Whether the engine's type number is one of those that Ibis' type stands for."""
     for name, numbers in _TYPE_NUMBERS.items():
         if getattr(kind, f"is_{name}")():
@@ -383,7 +391,7 @@ def _listed(kind: Any, number: int) -> bool:
     return True
 
 
-def _without(table: ir.Table, strange: list[str]) -> ir.Table:
+def _with_unknown_types(table: ir.Table, strange: list[str]) -> ir.Table:
     """Return the table with columns of unknown type, which no expression may use."""
     held = table.op()
     schema = {n: dt.unknown if n in strange else k for n, k in held.schema.items()}
@@ -493,7 +501,7 @@ def byte_by_byte(table: ir.Table) -> None:
         if collated is None:
             continue
 
-        def asked(backend: Any = backend, collated: Any = collated) -> bool:
+        def is_collated(backend: Any = backend, collated: Any = collated) -> bool:
             with exclusive(backend):
                 return bool(collated(backend, table))
 
@@ -501,7 +509,7 @@ def byte_by_byte(table: ir.Table) -> None:
             "the engine does not say how texts of the table are compared. Ask for its "
             "columns with the same connection, and open the data again."
         )
-        if without_engine_text(asked, lambda unknown=unknown: unknown):  # type: ignore[misc]
+        if without_engine_text(is_collated, lambda unknown=unknown: unknown):  # type: ignore[misc]
             raise InvalidArgument(
                 f"{_called(table)} has columns with a collation, so that different "
                 "texts can be equal. Declare them without, or as upper(x) in a copy."

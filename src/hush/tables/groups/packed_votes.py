@@ -87,7 +87,7 @@ class PackedVotes(Relation):
         rule = Rule(self.ballot.cap, rows, self.cut)
         parts = -(-held // _PART)
         found = [_part(relation, layout, rule, i, parts) for i in range(parts)]
-        return _joined(found, len(self.ballot.by))
+        return _merge_tallies(found, len(self.ballot.by))
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return both answers; `QueryResult` asks each of them itself."""
@@ -122,7 +122,7 @@ def _part(
     return decoded(held), vote[held], weighed[held]
 
 
-def _joined(found: list[Tally], width: int) -> Tally:
+def _merge_tallies(found: list[Tally], width: int) -> Tally:
     """Add up the parts, key by key."""
     if len(found) == 1:
         return found[0]

@@ -35,7 +35,7 @@ def _pairs(table: ir.Table, unit: str, by: tuple[str, ...]) -> ir.Table:
     ).distinct()
 
 
-def _cuts(pairs: ir.Table, by: tuple[str, ...], cap: int, salt: int) -> Any:
+def _hash_cutoffs(pairs: ir.Table, by: tuple[str, ...], cap: int, salt: int) -> Any:
     """Return how many keys each person holds, and the hash at which theirs are cut."""
     counts = pairs.group_by("_unit").agg(_keys=pairs.count())
     heavy = counts.filter(counts["_keys"] > cap).select(_heavy=counts["_unit"])
@@ -47,10 +47,12 @@ def _cuts(pairs: ir.Table, by: tuple[str, ...], cap: int, salt: int) -> Any:
     return counts, nth_smallest(hashed, "_heavy", "_hash", cap + 1)
 
 
-def _kept(table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int) -> Any:
+def _kept_pairs(
+    table: ir.Table, unit: str, by: tuple[str, ...], cap: int, salt: int
+) -> Any:
     """Return distinct (person, key) pairs, at most `cap` of each, and `_keys`."""
     pairs = _pairs(table, unit, by)
-    counts, cuts = _cuts(pairs, by, cap, salt)
+    counts, cuts = _hash_cutoffs(pairs, by, cap, salt)
     people = counts.left_join(cuts, counts["_unit"] == cuts["_heavy"]).select(
         _person=counts["_unit"], _keys=counts["_keys"], _cut=cuts["_cut"]
     )
@@ -67,7 +69,7 @@ def kept_pairs(
     Guarantee: which keys a person keeps depends on that person's keys alone.
     """
     by = checked_columns(table, unit, by, cap)
-    return _kept(table, unit, by, cap, salt)
+    return _kept_pairs(table, unit, by, cap, salt)
 
 
 def kept_rows(
@@ -79,7 +81,7 @@ def kept_rows(
     person's keys alone.
     """
     by = checked_columns(table, unit, by, cap)
-    _, cuts = _cuts(_pairs(table, unit, by), by, cap, salt)
+    _, cuts = _hash_cutoffs(_pairs(table, unit, by), by, cap, salt)
     known = table.filter(table[unit].notnull())
     joined = known.left_join(cuts, known[unit] == cuts["_heavy"])
     mine = keyed_hash(salt, *(joined[c] for c in (unit, *by)))
@@ -122,7 +124,7 @@ def votes(
     if unit is None:  # each row is a person with one key
         one = ibis.literal(UNIT, "int64")
         return table.group_by(*by).agg(_votes=(table.count() * one).cast("int64"))
-    kept = _kept(table, unit, by, cap, salt)
+    kept = _kept_pairs(table, unit, by, cap, salt)
     weighed = kept.select(*by, _w=vote(kept["_keys"], cap))
     return weighed.group_by(*by).agg(_votes=weighed["_w"].sum().cast("int64"))
 
@@ -149,7 +151,7 @@ def holders(
     Guarantee: one person changes at most `cap` keys by 1 each.
     """
     by = checked_columns(table, unit, by, cap)
-    kept = table if unit is None else _kept(table, unit, by, cap, salt)
+    kept = table if unit is None else _kept_pairs(table, unit, by, cap, salt)
     return kept.group_by(*by).agg(_people=kept.count().cast("int64"))
 
 
@@ -233,7 +235,7 @@ class VotesWithSums(Relation):
         held = held.mutate(_w=weight)
         vote = one if ballot.cap == 1 else held["_vote"]
         columns = {ballot.column: (held["_stays"] * vote).sum().cast("int64")}
-        return held.group_by(*by).agg(**columns, **_weighed(held, moments))
+        return held.group_by(*by).agg(**columns, **_weighted_sums(held, moments))
 
     def collect(self, rows: Columns, by: tuple[str, ...]) -> Any:
         """Return both answers; `QueryResult` asks each of them itself."""
@@ -284,7 +286,7 @@ def _people(
     )
 
 
-def _weighed(held: ir.Table, moments: tuple[Moment, ...]) -> dict[str, Any]:
+def _weighted_sums(held: ir.Table, moments: tuple[Moment, ...]) -> dict[str, Any]:
     """Return the sums of `bounding.sums`, from partial ones."""
     columns: dict[str, Any] = {"_n": (held["_held"] * held["_w"]).sum()}
     for each in moments:

@@ -117,11 +117,11 @@ def least_epsilon(
         for name, value in given.items()
     }
 
-    def reached(plan: Planned) -> bool:
+    def meets_errors(plan: Planned) -> bool:
         return all(plan.error.get(name, 0) <= most for name, most in wanted.items())
 
     best = planned(_MOST)
-    if not reached(best):
+    if not meets_errors(best):
         raise InvalidArgument(
             f"within={within!r} is not reached at any epsilon up to {_MOST:g}. Allow "
             "more, or plan for groups of more rows by cell=."
@@ -134,7 +134,7 @@ def least_epsilon(
         except InvalidArgument:  # so little that 64 bits would not hold the noise
             low = middle
             continue
-        if reached(plan):
+        if meets_errors(plan):
             best, high = plan, middle
         else:
             low = middle

@@ -306,13 +306,13 @@ class Query(suggestions.Helpful):
         if (epsilon is None) == (within is None):
             raise InvalidArgument("plan takes epsilon, or within: one of the two.")
 
-        def planned(amount: float) -> Planned:
+        def plan_at(amount: float) -> Planned:
             compiled = self.compile(amount, delta, weights)
             return Planned(compiled, float(amount), float(delta), level, cell)
 
         if epsilon is not None:
-            return planned(checks.plain(epsilon))
-        return least_epsilon(planned, within, tuple(self.aggregates))
+            return plan_at(checks.plain(epsilon))
+        return least_epsilon(plan_at, within, tuple(self.aggregates))
 
     def relations(self) -> tuple[ir.Table, ...]:
         """Return what the engine will run: exact sums of bounded contributions."""

@@ -120,12 +120,12 @@ class Digits:
         half = min(known)
         if count and half > _WHOLE:
             return cls(0)
-        return cls(_fitting(1 - _power(half), largest))
+        return cls(_known_decimals(1 - _power(half), largest))
 
     @classmethod
     def plain(cls, largest: float) -> "Digits":
         """Return six significant digits of the largest number."""
-        return cls(_fitting(_PLAIN - 1 - _power(largest), largest))
+        return cls(_known_decimals(_PLAIN - 1 - _power(largest), largest))
 
     @classmethod
     def of_column(
@@ -182,7 +182,7 @@ def _power(number: float) -> int:
     return math.floor(math.log10(number)) if number > 0 else 0
 
 
-def _fitting(decimals: int, largest: float) -> int:
+def _known_decimals(decimals: int, largest: float) -> int:
     """Return decimals of which none is beyond what a float knows."""
     return max(0, min(decimals, _KNOWN - 1 - _power(largest)))
 

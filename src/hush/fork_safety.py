@@ -14,13 +14,13 @@ from hush.errors import InvalidArgument
 _mark = object()
 
 
-def _renew() -> None:
+def _new_mark() -> None:
     global _mark
     _mark = object()
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(after_in_child=_new_mark)
 
 
 @final

@@ -27,11 +27,11 @@ import numpy as np
 from hush.audit.metric import Distance, distance
 from hush.errors import Stopped
 from hush.mechanisms.mechanism import (
-    declared,
-    declaring,
-    listening,
+    declare_sensitivity,
+    declared_sensitivity,
+    has_listener,
+    listen_with,
     metric_of,
-    overheard,
 )
 from hush.mechanisms.metrics import Records
 from hush.mechanisms.selection.exponential import Pieces
@@ -88,7 +88,7 @@ def _arrays(a: Any, b: Any, where: str, deep: int) -> Iterator[Difference]:
 
 
 def _parts(a: Any, b: Any, where: str, deep: int) -> Iterator[Difference]:
-    left, right = _named(a, where), _named(b, where)
+    left, right = _named_parts(a, where), _named_parts(b, where)
     if list(left) != list(right):
         yield "form", where
         return
@@ -96,16 +96,16 @@ def _parts(a: Any, b: Any, where: str, deep: int) -> Iterator[Difference]:
         yield from _walk(part, right[name], name, deep)
 
 
-def _named(value: Any, where: str) -> dict[str, Any]:
+def _named_parts(value: Any, where: str) -> dict[str, Any]:
     """Return the parts of a result by the words that lead to them."""
     if isinstance(value, Mapping):
         return {f"{where}[{key!r}]": part for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return {f"{where}[{i}]": part for i, part in enumerate(value)}
     if hasattr(value, "to_pydict"):  # an Arrow table
-        return _named(value.to_pydict(), where)
+        return _named_parts(value.to_pydict(), where)
     if hasattr(value, "columns") and hasattr(value, "__getitem__"):  # a data frame
-        return _named({c: np.asarray(value[c]) for c in value.columns}, where)
+        return _named_parts({c: np.asarray(value[c]) for c in value.columns}, where)
     if hasattr(value, "values") and not callable(value.values):  # a release
         return {f"{where}.values": value.values}
     if dataclasses.is_dataclass(value):
@@ -140,10 +140,10 @@ def lane() -> Lane:
     return _LANE.get()
 
 
-def _taken(work: Callable[..., Any]) -> Callable[..., Any]:
+def _in_own_lane(work: Callable[..., Any]) -> Callable[..., Any]:
     """Return the work, to be done in a copy of this context and a lane of its own."""
     begun = _BEGUN.get()
-    if begun is None or not overheard():
+    if begun is None or not has_listener():
         return work
     with _COUNTING:
         here = lane()
@@ -153,14 +153,14 @@ def _taken(work: Callable[..., Any]) -> Callable[..., Any]:
     return functools.partial(context.run, work)
 
 
-def _ended(work: Callable[[], Any]) -> None:
+def _run_quietly(work: Callable[[], Any]) -> None:
     """Do the work of a thread; a replay that was stopped ends it silently."""
     with suppress(SystemExit):
         work()
 
 
 @contextmanager
-def followed() -> Iterator[None]:
+def follow_threads() -> Iterator[None]:
     """Follow threads and pools of threads that the code inside starts.
 
     Only `threading.Thread` and `ThreadPoolExecutor` are followed, and what builds on
@@ -168,21 +168,21 @@ def followed() -> Iterator[None]:
     """
     start, submit = threading.Thread.start, ThreadPoolExecutor.submit
 
-    def started(self: threading.Thread) -> None:
-        self.run = functools.partial(_ended, _taken(self.run))  # type: ignore[method-assign]
+    def start_followed(self: threading.Thread) -> None:
+        self.run = functools.partial(_run_quietly, _in_own_lane(self.run))  # type: ignore[method-assign]
         start(self)
 
-    def submitted(
+    def submit_followed(
         self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **named: Any
     ) -> "Future[Any]":
-        work = _taken(fn)
-        with silent():  # the pool's own threads belong to no run
+        work = _in_own_lane(fn)
+        with without_lanes():  # the pool's own threads belong to no run
             return submit(self, work, *args, **named)
 
     token = _BEGUN.set({})
     with _PATCHING:  # one replay at a time
-        threading.Thread.start = started  # type: ignore[method-assign]
-        ThreadPoolExecutor.submit = submitted  # type: ignore[method-assign, assignment]
+        threading.Thread.start = start_followed  # type: ignore[method-assign]
+        ThreadPoolExecutor.submit = submit_followed  # type: ignore[method-assign, assignment]
         try:
             yield
         finally:
@@ -192,7 +192,7 @@ def followed() -> Iterator[None]:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def without_lanes() -> Iterator[None]:
     """Start no lane in here."""
     token = _BEGUN.set(None)
     try:
@@ -349,14 +349,20 @@ class _Ear(ABC):
         return not any(self.lanes.values())
 
     def hear(self, mechanism: Any, value: Any, run: Run) -> Any:
-        moved = mechanism.inner_move(1 if declared() is None else declared())
+        moved = mechanism.inner_move(
+            1 if declared_sensitivity() is None else declared_sensitivity()
+        )
         if moved is not None:
-            with declaring(moved):
+            with declare_sensitivity(moved):
                 return run(value)
-        given = value if isinstance(value, (Sized, numbers.Number)) else _listed(value)
-        found = self.answer(mechanism, _kept(given), run)
+        given = (
+            value
+            if isinstance(value, (Sized, numbers.Number))
+            else _list_of_iterator(value)
+        )
+        found = self.answer(mechanism, _copy(given), run)
         self.heard.append(found)
-        return _kept(found.output)
+        return _copy(found.output)
 
     def turn(self, talk: Any, mechanism: Any, value: Any, run: Run) -> Any:
         """Observe the next turn, together with all earlier inputs of `talk`.
@@ -365,17 +371,17 @@ class _Ear(ABC):
         together with those before it.
         """
         _, said = self._talks.setdefault(id(talk), (talk, []))
-        said.append(_kept(value))
+        said.append(_copy(value))
         found = self.answer(mechanism, list(said), lambda given: run(given[-1]))
         self.heard.append(found)
-        return _kept(found.output)
+        return _copy(found.output)
 
     @abstractmethod
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
         """Return the record of a run: the mechanism's own answer, or a recorded one."""
 
     def sensitivity(self, mechanism: Any) -> Any:
-        said = declared()
+        said = declared_sensitivity()
         if said is not None:
             return said
         if isinstance(self._bare, Sequence):
@@ -386,7 +392,7 @@ class _Ear(ABC):
         return self._bare
 
 
-def _kept(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Return a copy, so that a record cannot change; the value if it has none."""
     try:
         return copy.deepcopy(value)
@@ -394,7 +400,7 @@ def _kept(value: Any) -> Any:
         return value
 
 
-def _listed(value: Any) -> Any:
+def _list_of_iterator(value: Any) -> Any:
     return list(value) if hasattr(value, "__next__") else value
 
 
@@ -403,8 +409,8 @@ class _Recorder(_Ear):
     """Runs every mechanism and records its answer."""
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        with listening(None):
-            output = run(_kept(value))
+        with listen_with(None):
+            output = run(_copy(value))
         return _Heard(mechanism, value, self.sensitivity(mechanism), output)
 
 
@@ -437,7 +443,7 @@ class _Replayer(_Ear):
 
     def _compare(self, old: _Heard, new: _Heard) -> None:
         name = type(old.mechanism).__name__
-        changed = _changed(old.mechanism, new.mechanism)
+        changed = _changed_fields(old.mechanism, new.mechanism)
         if changed:
             text = f"{name} has other parameters: {', '.join(changed)}"
             self.note("parameters", text, (old.mechanism, new.mechanism))
@@ -468,7 +474,7 @@ class _Replayer(_Ear):
             self.note("distance", text, (old.value, new.value))
 
 
-def _changed(first: Any, second: Any) -> list[str]:
+def _changed_fields(first: Any, second: Any) -> list[str]:
     """Return the names of public fields that differ, in value or in type."""
     if not dataclasses.is_dataclass(first):
         return [] if repr(first) == repr(second) else ["repr"]
@@ -476,9 +482,9 @@ def _changed(first: Any, second: Any) -> list[str]:
     return [n for n in names if differences(getattr(first, n), getattr(second, n))]
 
 
-def _heed(run: Run, data: Any, ear: _Ear) -> tuple[Any, BaseException | None]:
+def _run_with(run: Run, data: Any, ear: _Ear) -> tuple[Any, BaseException | None]:
     try:
-        with followed(), listening(ear):
+        with follow_threads(), listen_with(ear):
             return run(data), None
     except (Exception, _Stop) as problem:
         return None, problem
@@ -519,25 +525,25 @@ def replay(
     """
     show = released or (lambda result: result)
     recorder = _Recorder(sensitivity)
-    first, problem = _heed(lambda d: show(run(d)), data, recorder)
+    first, problem = _run_with(lambda d: show(run(d)), data, recorder)
     if problem is not None:
-        return Replay((), (_raised(problem, "the first"),))
-    report = _again(run, neighbor, recorder, first, show, sensitivity)
+        return Replay((), (_error_divergence(problem, "the first"),))
+    report = _replay_on(run, neighbor, recorder, first, show, sensitivity)
     if any(each.what == "result" for each in report.divergences):
-        same = _again(run, data, recorder, first, show, sensitivity)
-        report = _without(report, {each.text for each in same.divergences})
+        same = _replay_on(run, data, recorder, first, show, sensitivity)
+        report = _with_noise_marked(report, {each.text for each in same.divergences})
     return report
 
 
-def _again(
+def _replay_on(
     run: Run, data: Any, recorder: _Recorder, first: Any, show: Run, bare: Any
 ) -> Replay:
     replayer = _Replayer(recorder.lanes, bare)
-    second, problem = _heed(lambda d: show(run(d)), data, replayer)
+    second, problem = _run_with(lambda d: show(run(d)), data, replayer)
     found = replayer.divergences
     if problem is not None:
         if not isinstance(problem, _Stop):
-            found.append(_raised(problem, "the second"))
+            found.append(_error_divergence(problem, "the second"))
     else:
         if recorder.silent:
             text = "no mechanism of hush was heard, so nothing was checked"
@@ -554,13 +560,13 @@ def _again(
     return Replay(tuple(replayer.calls), tuple(found))
 
 
-def _raised(problem: BaseException, which: str) -> Divergence:
+def _error_divergence(problem: BaseException, which: str) -> Divergence:
     # The text of an error may hold data; its class is what an outsider surely sees.
     text = f"{type(problem).__name__} was raised on {which} data set"
     return Divergence("error", text, None, (str(problem), None))
 
 
-def _without(report: Replay, noisy: set[str]) -> Replay:
+def _with_noise_marked(report: Replay, noisy: set[str]) -> Replay:
     """Return the report with results that never repeat marked as noise."""
     found = tuple(
         dataclasses.replace(

@@ -24,7 +24,7 @@ OTHERS = (
 )
 
 
-def _show(out: Session, rows: list[dict[str, Any]]) -> None:
+def _print_charges(out: Session, rows: list[dict[str, Any]]) -> None:
     """Print the charges; on a narrow terminal what it was for stands below."""
     columns = ledgers.columns(rows)
     if terminal.fits(columns, terminal.width()):
@@ -190,7 +190,7 @@ def budget(
             remaining, history = ledgers.balances(ledger), ledger.history()
         rows = ledgers.charges(history, f"dataset:{about.name}")
         if rows:
-            _show(out, rows[-last:])
+            _print_charges(out, rows[-last:])
             out.note(OTHERS)
         else:
             out.show("Nothing was spent yet.")

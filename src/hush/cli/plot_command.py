@@ -157,7 +157,7 @@ def error(
         out.give(file=str(output))
 
 
-def _stored(path: Path, name: str | None) -> Callable[[], Any]:
+def _stored_plot(path: Path, name: str | None) -> Callable[[], Any]:
     """Return how to draw one column of what `hush query --json` printed."""
     refused = InvalidArgument(
         f"{str(path)!r} is not what `hush query --json` prints. Write it with: "
@@ -203,6 +203,6 @@ def release(
     Example: hush plot release answer.json -o answer.png
     """
     with session("plot release", as_json, quiet, debug) as out:
-        save_plot(_stored(answer, name), output)
+        save_plot(_stored_plot(answer, name), output)
         out.show(f"Wrote {output}.")
         out.give(file=str(output))

@@ -323,14 +323,14 @@ class Session:
     quiet: bool
 
     @property
-    def _out(self) -> Console:
+    def _console(self) -> Console:
         return Console(highlight=False, width=width() or _ENDLESS)
 
     def show(self, *things: Any) -> None:
         """Print the result for people: texts and tables."""
         if not self.as_json:
             for each in things:
-                self._out.print(Text(each) if isinstance(each, str) else each)
+                self._console.print(Text(each) if isinstance(each, str) else each)
 
     def table(self, columns: Sequence[Column]) -> None:
         """Print a table of which nothing is cut off."""
@@ -349,7 +349,7 @@ class Session:
 
     def _object(self, fields: Mapping[str, Any]) -> None:
         shown = {"hush": self.command, "schema": SCHEMA, **fields}
-        typer.echo(json.dumps(plain(shown), allow_nan=False))
+        typer.echo(json.dumps(json_value(shown), allow_nan=False))
 
     @contextmanager
     def working(self, words: str) -> Iterator[None]:
@@ -400,14 +400,14 @@ def error_line(problem: BaseException, *, told: bool = False) -> str:
     )
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value as JSON types; NaN and infinities become null."""
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): json_value(each) for name, each in value.items()}
     if hasattr(value, "tolist"):  # NumPy
-        return plain(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, date):
@@ -437,7 +437,7 @@ _RELATIONS = {
 }
 
 
-def _named(answer: Any, *kinds: type) -> list[str]:
+def _aggregates_of(answer: Any, *kinds: type) -> list[str]:
     """Return the aggregates of an answer that are of some kinds."""
     from hush.tables.queries.answer import Presented
 
@@ -451,7 +451,11 @@ def protection(about: "Config", answer: Any, epsilon: float | None) -> list[str]
     who = protected_by(about, answer.receipt)
     if about.person is None:
         return [who, *weak_epsilon(epsilon)]
-    return [who, *_short(about, answer, most_rows(about)), *weak_epsilon(epsilon)]
+    return [
+        who,
+        *_shortfall_remarks(about, answer, most_rows(about)),
+        *weak_epsilon(epsilon),
+    ]
 
 
 def protected_by(about: "Config", receipt: Any) -> str:
@@ -467,12 +471,12 @@ def most_rows(about: "Config") -> str:
     return "1 row" if about.rows == 1 else f"{about.rows} rows"
 
 
-def _short(about: "Config", answer: Any, most: str) -> list[str]:
+def _shortfall_remarks(about: "Config", answer: Any, most: str) -> list[str]:
     """Return by what counts and sums fall short; an interval does not cover it."""
     from hush.tables.aggregates.aggregate import Count, Sum
     from hush.tables.aggregates.histogram_aggregates import Histogram
 
-    names = _named(answer, Count, Histogram, Sum)
+    names = _aggregates_of(answer, Count, Histogram, Sum)
     if not names:
         return []
     return [
@@ -542,7 +546,7 @@ _CALLED = {
 }
 
 
-def _plain(parameters: list[Any]) -> list[Any]:
+def _without_flag_values(parameters: list[Any]) -> list[Any]:
     for each in parameters:
         if getattr(each, "is_flag", False):
             each.metavar = ""
@@ -554,7 +558,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return what the command takes; a flag takes no value."""
-        return _plain(super().get_params(ctx))
+        return _without_flag_values(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; one that others call differently is answered with ours."""
@@ -570,7 +574,7 @@ class Group(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return what the command takes; a flag takes no value."""
-        return _plain(super().get_params(ctx))
+        return _without_flag_values(super().get_params(ctx))
 
 
 # -- Options and steps that `query`, `plan` and `plot error` share ---------------------

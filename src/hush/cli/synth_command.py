@@ -183,7 +183,7 @@ def synth(
             return
         _writable(output, force=force)
         _plan(about, synthesizer)  # refused before anything is opened
-        with out.working("asking the data …"), ledgers.paying(about) as ledger:
+        with out.working("asking the data …"), ledgers.paying_ledger(about) as ledger:
             before = len(ledger.history())
             model = synthesizer.fit(about.opened(ledger), key=key)
             remaining = ledger.remaining()

@@ -85,7 +85,7 @@ def same_size(people: People, predictions: Any) -> None:
     people.admit(predictions)
 
 
-def asks(people: People, query: Any) -> None:
+def check_query(people: People, query: Any) -> None:
     """Refuse what is no function of one record before a question is used."""
     record = "the pair (row, label)" if people.has_features else "a record"
     if callable(query):
@@ -114,7 +114,7 @@ def _kind(thing: Any) -> str:
 _WRONG = (NameError, AttributeError, ImportError, TypeError)
 
 
-def _predicts(people: People, model: Any) -> None:
+def _check_predicts(people: People, model: Any) -> None:
     """Refuse what cannot predict at all, as no rows show: no data are in them.
 
     On people its failure could not be told, and would have the lowest score.
@@ -140,7 +140,7 @@ def _predicts(people: People, model: Any) -> None:
         return
 
 
-def fits(people: People, model: Any) -> None:
+def check_fits(people: People, model: Any) -> None:
     """Refuse a model of other columns, or none, before a question is used."""
     needs_features(people)
     people.admit()
@@ -150,7 +150,7 @@ def fits(people: People, model: Any) -> None:
             f"model was fitted to {wanted} columns; the holdout has {given}. Fit it to "
             "the same columns."
         )
-    _predicts(people, model)
+    _check_predicts(people, model)
 
 
 def needs_features(people: People) -> None:

@@ -14,8 +14,8 @@ from hush.errors import InvalidArgument
 from hush.holdout import holdout_plan, records
 from hush.holdout.adaptive_queries import (
     Counter,
-    asks,
-    fits,
+    check_fits,
+    check_query,
     needs_features,
     never_copied,
     same_size,
@@ -64,7 +64,7 @@ class Holdout:
     Reference: G.use; docs/proofs/holdout.md.
     """
 
-    @suggestions.answering({})
+    @suggestions.with_argument_hints({})
     def __init__(
         self,
         data: Any,
@@ -142,8 +142,8 @@ class Holdout:
         frame is a dict by the names of its columns. One on which the query fails has
         the lowest score: that it failed is not told.
         """
-        asks(self._people, query)
-        return self._adaptive(lambda rows: self._people.asked(query, rows))
+        check_query(self._people, query)
+        return self._adaptive_answer(lambda rows: self._people.asked(query, rows))
 
     def score(self, model: Any) -> Answer:
         """Return the population score of a model: its `predict`, or a function.
@@ -151,8 +151,8 @@ class Holdout:
         It must predict each row from that row alone, as all usual models do. A row on
         which it fails has the lowest score: that it failed is not told.
         """
-        fits(self._people, model)
-        return self._adaptive(lambda rows: self._people.scored(model, rows))
+        check_fits(self._people, model)
+        return self._adaptive_answer(lambda rows: self._people.scored(model, rows))
 
     def submit(self, predictions: Any) -> Answer:
         """Return the score of predictions, one for each record: a leaderboard.
@@ -161,20 +161,22 @@ class Holdout:
         people who answered (all of them, under transfer); otherwise for the population.
         """
         same_size(self._people, predictions)
-        return self._adaptive(lambda rows: self._people.graded(predictions, rows))
+        return self._adaptive_answer(
+            lambda rows: self._people.graded(predictions, rows)
+        )
 
     def ask_all(self, queries: Sequence[Callable[[Any], Any]]) -> list[Answer]:
         """Return answers to questions that were all written down before."""
         people, listed = self._people, list(queries)
         for query in listed:
-            asks(people, query)
+            check_query(people, query)
         return self._together([partial(people.asked, query) for query in listed])
 
     def score_all(self, models: Sequence[Any]) -> list[Answer]:
         """Return scores of models that were all trained before."""
         people, listed = self._people, list(models)
         for model in listed:
-            fits(people, model)
+            check_fits(people, model)
         return self._together([partial(people.scored, model) for model in listed])
 
     def submit_all(self, predictions: Sequence[Any]) -> list[Answer]:
@@ -207,7 +209,7 @@ class Holdout:
 
         return Scorer(answer, settings)
 
-    def _adaptive(self, compute: Callable[[NDArray[np.int64]], int]) -> Answer:
+    def _adaptive_answer(self, compute: Callable[[NDArray[np.int64]], int]) -> Answer:
         if self.plan.method == "fixed":
             raise InvalidArgument(
                 "a fixed holdout answers all questions in one call: use ask_all, "

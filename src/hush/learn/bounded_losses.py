@@ -141,7 +141,7 @@ class Pinball(Risk):
         checks.real("quantile", self.quantile, above=0, below=1)
 
     @property
-    def _steep(self) -> float:
+    def _largest_slope(self) -> float:
         return max(self.quantile, 1 - self.quantile)
 
     @property
@@ -151,11 +151,11 @@ class Pinball(Risk):
 
     def steepest(self, radius: float) -> float:
         """The larger of the two slopes, at any radius."""
-        return self._steep * _UP
+        return self._largest_slope * _UP
 
     def spread(self, radius: float) -> float:
         """The larger slope times the largest residual."""
-        return self._steep * (1 + radius) * _UP
+        return self._largest_slope * (1 + radius) * _UP
 
     def value(self, z: Floats, y: Floats) -> Floats:
         """Return the loss of each row."""

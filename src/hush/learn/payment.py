@@ -8,7 +8,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import Source
 
 
-def released(
+def release_values(
     mechanism: Mechanism,
     value: Any,
     source: Source,

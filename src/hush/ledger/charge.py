@@ -9,7 +9,7 @@ from hush.ledger.batch import SCHEME, Plan, Spend
 from hush.ledger.budget import Units
 from hush.ledger.hash_chain import Entry, canonical
 from hush.ledger.privacy_filter import Grid
-from hush.legacy_formats import respelled
+from hush.legacy_formats import current_spelling
 
 _MOST = 64  # analysts and accounts that one plan remembers
 Grids = tuple[tuple[str, Grid], ...]  # the accounts that pay, and their grains
@@ -48,7 +48,9 @@ class Request:
         if old == known["request"]:
             return True
         before, now = ({**each, "library": ""} for each in (known["facts"], self.facts))
-        return not self.plan.own and respelled(canonical(before)) == canonical(now)
+        return not self.plan.own and current_spelling(canonical(before)) == canonical(
+            now
+        )
 
     @cached_property
     def body(self) -> str:

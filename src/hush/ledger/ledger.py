@@ -31,7 +31,7 @@ from hush.ledger.release import Release
 from hush.ledger.two_phase import at
 from hush.ledger.verify import Verdict
 from hush.mechanisms.measurement import is_ours
-from hush.noise.source import SECURE, Source, sourced
+from hush.noise.source import SECURE, Source, checked_source
 
 _INTERRUPTED = (
     "the engine was out of reach, memory or time while key {0!r} was drawn. Nothing "
@@ -53,9 +53,9 @@ def _voided(key: str, closing: Entry) -> LedgerError:
 
 def _overheard() -> bool:
     """Whether a test stands in for the noise, which is then not secret."""
-    from hush.mechanisms.mechanism import overheard  # light until a release
+    from hush.mechanisms.mechanism import has_listener  # light until a release
 
-    return overheard()
+    return has_listener()
 
 
 @methods
@@ -280,7 +280,7 @@ class Ledger:
         Guarantee: data is read after the charge is durable, never if it does not fit.
         A draw that raises says nothing but `DrawFailed`, and its charge stands.
         """
-        if sourced(source).seeded and not self._opened.rehearsal:
+        if checked_source(source).seeded and not self._opened.rehearsal:
             raise InsecureSource(
                 f"source={source!r} repeats its noise, and this ledger is for real "
                 "data. Leave source out, or rehearse in a ledger opened with "

@@ -62,7 +62,7 @@ class Measurement:
         _runs(mechanism)
         if query is None:
             refuse_unstated(mechanism, "pass a query that states it")
-            return cls(mechanism, facts=_said(mechanism))
+            return cls(mechanism, facts=_stated_facts(mechanism))
         if not callable(query) or not hasattr(query, "sensitivity"):
             raise InvalidArgument(
                 f"query must be callable and state its sensitivity; got a "
@@ -77,7 +77,7 @@ class Measurement:
             None if stated is None else checks.whole("dimension", stated, at_least=1),
             bool(getattr(query, "adaptive", False)),
             getattr(query, "default", None),
-            _said(query, mechanism),
+            _stated_facts(query, mechanism),
         )
         made._fit()
         return made
@@ -143,16 +143,16 @@ class Measurement:
 
     def draw(self, data: Any, source: Source, earlier: tuple[Any, ...] = ()) -> Any:
         """Return the noisy answer: the only lines that touch data."""
-        from hush.mechanisms.mechanism import declaring  # light until a draw
+        from hush.mechanisms.mechanism import declare_sensitivity  # light until a draw
 
         if self.bound is not None:
             bound = self.bound
             if self.finish is not None:
                 bound = replace(bound, query=replace(bound.query, finish=None))
-            with declaring(1):
+            with declare_sensitivity(1):
                 return bound.run(data, source=source)
         value = self._answer(data, earlier)
-        with declaring(self.sensitivity):
+        with declare_sensitivity(self.sensitivity):
             return self.mechanism.run(value, source=source)
 
     def _answer(self, data: Any, earlier: tuple[Any, ...]) -> Any:
@@ -172,7 +172,7 @@ class Measurement:
         A lattice that is coarse is charged by the law of one number, or by one rounding
         for each of `dimension`; the default ones lose 2^-40 at most.
         """
-        most = _least(self.metric.dimension, self.dimension)
+        most = _smallest_known(self.metric.dimension, self.dimension)
         if most is None and getattr(self.mechanism, "step", None) is None:
             return
         import numpy as np
@@ -184,11 +184,11 @@ class Measurement:
             )
 
 
-def _least(*numbers: int | None) -> int | None:
+def _smallest_known(*numbers: int | None) -> int | None:
     return min((each for each in numbers if each is not None), default=None)
 
 
-def _said(*things: Any) -> dict[str, Any]:
+def _stated_facts(*things: Any) -> dict[str, Any]:
     """Return the facts that the first of several things states of itself."""
     found = {}
     for name in _SAID:
@@ -199,7 +199,7 @@ def _said(*things: Any) -> dict[str, Any]:
 
 def unit_and_relation(thing: Any) -> dict[str, str]:
     """Return the unit and the relation that a curve or a mechanism states, if any."""
-    said = _said(thing)
+    said = _stated_facts(thing)
     return {name: str(said[name]) for name in AGREED if said[name] is not None}
 
 
@@ -239,14 +239,14 @@ def _sensitivity(query: Any) -> Any:
     found = query.sensitivity
     try:  # not of a class: calling `int` would say 0, and cost nothing
         asked = callable(found) and not isinstance(found, type)
-        return _stated(found() if asked else found)
+        return _plain_sensitivity(found() if asked else found)
     except TypeError:
         raise InvalidArgument(
             "sensitivity must be a number, or a method without arguments."
         ) from None
 
 
-def _stated(sensitivity: Any) -> Any:
+def _plain_sensitivity(sensitivity: Any) -> Any:
     """Return a sensitivity as Python's own number; other values stay as they are.
 
     A number that fails as one, or is less than nothing, is refused here.
@@ -258,7 +258,7 @@ def _stated(sensitivity: Any) -> Any:
     if not isinstance(sensitivity, numbers.Real):
         return sensitivity
     checks.real("sensitivity", sensitivity, at_least=0)
-    return checks.plain(sensitivity)
+    return checks.plain_number(sensitivity)
 
 
 def refuse_unstated(mechanism: Any, way: str) -> None:
@@ -267,7 +267,7 @@ def refuse_unstated(mechanism: Any, way: str) -> None:
     Whoever reads records states how their neighbors differ. Noise on an answer, or a
     choice by scores, has a curve for every sensitivity, and nobody stated one.
     """
-    if _said(mechanism)["neighbors"] is None and not _reads_records(mechanism):
+    if _stated_facts(mechanism)["neighbors"] is None and not _reads_records(mechanism):
         raise InvalidArgument(
             f"{type(mechanism).__name__} does not read records, so it cannot know how "
             f"far one person moves its input: {way}, as in ledger.release("

@@ -27,7 +27,7 @@ from hush.noise.inversion import (
     exp_bracket,
 )
 from hush.noise.laplace import LARGEST, SMALL, unzigzag
-from hush.noise.source import SECURE, Size, Source, shaped, sourced
+from hush.noise.source import SECURE, Size, Source, checked_source, filled_array
 
 _REACH = 8.0  # P(|X| > 8σ) < 2^-48: what is left beyond the last float cut
 _FLAG = 1 << 62
@@ -45,19 +45,19 @@ class GaussianSampler:
         self._sigma = float(std)
         self._word = word
         self._blocks = math.ceil(_REACH * std / 2**self._low_bits) + 2
-        starts = self._starts(np.arange(2 * self._blocks, dtype=np.int64))
+        starts = self._block_starts(np.arange(2 * self._blocks, dtype=np.int64))
         weights = np.exp(-0.5 * (starts / self._sigma) ** 2)
         cuts = np.cumsum(weights)
         # The float total misses less than 2^-48 of the mass: inside ERROR.
         self._ladder = Ladder(cuts[:-1] / cuts[-1], self._cut, unzigzag, word)
 
-    def _starts(self, index: Integers) -> Integers:
+    def _block_starts(self, index: Integers) -> Integers:
         """Return the magnitude of the heaviest member of the index-th block."""
         return ((index >> 1) << self._low_bits) + (index & 1)
 
     def _weight(self, index: int, digits: int) -> tuple[int, int]:
         """Return integers around 10^digits times the weight of a block."""
-        start = int(self._starts(np.int64(index)))  # type: ignore[arg-type]
+        start = int(self._block_starts(np.int64(index)))  # type: ignore[arg-type]
         low, high = exp_bracket(Fraction(start * start) / (2 * self._std**2), digits)
         unit = 10**digits
         return math.floor(low * unit), math.ceil(high * unit)
@@ -106,7 +106,7 @@ class GaussianSampler:
 
         return below(tests, np.exp(-self._gap(block, rest)), exact, source, self._word)
 
-    def _joined(self, block: Integers, rest: Any) -> Integers:
+    def _join_digits(self, block: Integers, rest: Any) -> Integers:
         sign = block >> 63
         joined: Integers = (((block ^ sign) << self._low_bits) | rest) ^ sign
         return joined
@@ -119,7 +119,7 @@ class GaussianSampler:
         rest = source.integers(count, self._low_bits)
         tests = source.words(count, np.uint64) >> np.uint64(64 - self._word.bits)
         kept = self._accepted(block, rest, tests, source)
-        result = self._joined(block, rest)
+        result = self._join_digits(block, rest)
         if not kept.all():  # a rejected draw starts afresh
             result[~kept] = self.small(int(count - kept.sum()), source)
         return result
@@ -150,12 +150,12 @@ class GaussianSampler:
         result ^= rest
         open_ = np.flatnonzero(tests >= sure.take(buckets))
         if open_.size:
-            result[open_] = self._mended(
+            result[open_] = self._finish_open(
                 buckets[open_], rest[open_], tests[open_], source
             )
         return result
 
-    def _mended(
+    def _finish_open(
         self,
         buckets: NDArray[np.uint16],
         rest: Integers,
@@ -171,7 +171,7 @@ class GaussianSampler:
         words |= source.words(tests.size, np.uint64) >> np.uint64(16)
         words >>= np.uint64(64 - self._word.bits)
         kept = self._accepted(block, rest, words, source)
-        joined = self._joined(block, rest)
+        joined = self._join_digits(block, rest)
         again = np.flatnonzero(~kept)
         joined[again] = (self.small if again.size < 256 else self.bulk)(
             again.size, source
@@ -205,5 +205,5 @@ def discrete_gaussian(std: Any, size: Size = None, *, source: Source = SECURE) -
         raise InvalidArgument(
             f"std must be at most 2^50; got {float(exact):g}. Use a coarser lattice."
         )
-    draw, known = _sampler(exact).draw, sourced(source)
-    return shaped(size, np.int64, lambda count: draw(count, known))
+    draw, known = _sampler(exact).draw, checked_source(source)
+    return filled_array(size, np.int64, lambda count: draw(count, known))

@@ -26,7 +26,7 @@ from hush.noise.inversion import (
     below,
     exp_bracket,
 )
-from hush.noise.source import SECURE, Size, Source, shaped, sourced
+from hush.noise.source import SECURE, Size, Source, checked_source, filled_array
 
 LARGEST = 2**50  # noise stays far inside 64 bits, and floats hold the low digits
 SMALL = 4096  # up to here every draw takes the same steps whatever its value
@@ -44,12 +44,12 @@ def zigzag(value: Integers) -> Integers:
     return (value << 1) ^ (value >> 63)
 
 
-def plain(index: Integers) -> Integers:
+def identity(index: Integers) -> Integers:
     """Return the index itself: a one-sided ladder counts upwards."""
     return index
 
 
-def _inside(low: Fraction, high: Fraction) -> Bracket:
+def _within_unit(low: Fraction, high: Fraction) -> Bracket:
     return max(low, Fraction(0)), min(high, Fraction(1))
 
 
@@ -60,9 +60,9 @@ def _one_sided(scale: Fraction, word: Word) -> Ladder:
     @lru_cache(maxsize=4096)
     def exact(i: int, digits: int) -> Bracket:
         low, high = exp_bracket(i / scale, digits)
-        return _inside(1 - high, 1 - low)
+        return _within_unit(1 - high, 1 - low)
 
-    return Ladder(-np.expm1(-steps / float(scale)), exact, plain, word)
+    return Ladder(-np.expm1(-steps / float(scale)), exact, identity, word)
 
 
 def _two_sided(scale: Fraction, sign: Fraction, word: Word) -> Ladder:
@@ -85,7 +85,7 @@ def _two_sided(scale: Fraction, sign: Fraction, word: Word) -> Ladder:
             top_low, top_high = exp_bracket(1 / scale, digits)
             low *= (top_low + r_low) / (1 + r_high)
             high *= (top_high + r_high) / (1 + r_low)
-        return _inside(1 - high, 1 - low)
+        return _within_unit(1 - high, 1 - low)
 
     return Ladder(cuts[1:], exact, unzigzag, word)
 
@@ -100,10 +100,10 @@ def _digit(base: int, rate: Fraction, word: Word) -> Ladder:
             return Fraction(1), Fraction(1)
         low, high = exp_bracket(i * rate, digits)
         all_low, all_high = exp_bracket(base * rate, digits)
-        return _inside((1 - high) / (1 - all_low), (1 - low) / (1 - all_high))
+        return _within_unit((1 - high) / (1 - all_low), (1 - low) / (1 - all_high))
 
     cuts = np.expm1(-steps * float(rate)) / math.expm1(-base * float(rate))
-    return Ladder(cuts, exact, plain, word)
+    return Ladder(cuts, exact, identity, word)
 
 
 @final
@@ -136,9 +136,9 @@ class GeometricSampler:
         top = self._top.draw(count, source)
         middle = self._middle.draw(count, source) if self._middle else np.int64(0)
         rest = self._rest(count, source) if self._low_bits else np.int64(0)
-        return self._joined(top, middle, rest)
+        return self._join_digits(top, middle, rest)
 
-    def _joined(self, top: Integers, middle: Any, rest: Any) -> Integers:
+    def _join_digits(self, top: Integers, middle: Any, rest: Any) -> Integers:
         sign = top >> 63
         digits = (middle << self._low_bits) | rest
         joined: Integers = (((top ^ sign) << self._exponent) | digits) ^ sign
@@ -180,10 +180,12 @@ class GeometricSampler:
         open_ = (result + _LEGAL).view(np.uint64) >= np.uint64(2 * _LEGAL)
         if tests is not None:
             open_ |= tests >= self._sure
-        self._mend(result, np.flatnonzero(open_), top, middle, rest, tests, source)
+        self._finish_open(
+            result, np.flatnonzero(open_), top, middle, rest, tests, source
+        )
         return result
 
-    def _mend(
+    def _finish_open(
         self,
         result: Integers,
         open_: Integers,
@@ -208,7 +210,7 @@ class GeometricSampler:
             words = tests[open_].astype(np.uint64) << np.uint64(48)
             words |= source.words(open_.size, np.uint64) >> np.uint64(16)
             kept = self._accepted(foot, words >> drop, source)
-        joined = self._joined(head, body, foot)
+        joined = self._join_digits(head, body, foot)
         if not kept.all():  # a rejected draw starts afresh, all digits
             joined[~kept] = self.small(int((~kept).sum()), source)
         result[open_] = joined
@@ -239,7 +241,7 @@ def _sampler(scale: Fraction, *, signed: bool) -> GeometricSampler:
     return GeometricSampler(scale, signed=signed)
 
 
-def _checked(scale: Any) -> Fraction:
+def _exact_scale(scale: Any) -> Fraction:
     exact = checks.rational("scale", scale)
     if exact > LARGEST:
         raise InvalidArgument(
@@ -257,8 +259,8 @@ def geometric(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
         >>> geometric(3, size=5).min() >= 0
         np.True_
     """
-    sampler, known = _sampler(_checked(scale), signed=False), sourced(source)
-    return shaped(size, np.int64, lambda count: sampler.draw(count, known))
+    sampler, known = _sampler(_exact_scale(scale), signed=False), checked_source(source)
+    return filled_array(size, np.int64, lambda count: sampler.draw(count, known))
 
 
 def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
@@ -273,5 +275,5 @@ def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) 
 
     Reference: [CKS20] for the law; digits as in this file's first lines.
     """
-    sampler, known = _sampler(_checked(scale), signed=True), sourced(source)
-    return shaped(size, np.int64, lambda count: sampler.draw(count, known))
+    sampler, known = _sampler(_exact_scale(scale), signed=True), checked_source(source)
+    return filled_array(size, np.int64, lambda count: sampler.draw(count, known))

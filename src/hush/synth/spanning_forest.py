@@ -83,7 +83,7 @@ class Forest:
     def path(self, start: int, end: int) -> tuple[int, ...] | None:
         """Return the columns between two, both included; None where nothing joins."""
         above = dict(self.walk)
-        left, right = _up(start, above), _up(end, above)
+        left, right = _way_to_root(start, above), _way_to_root(end, above)
         common = next((each for each in left if each in right), None)
         if common is None:
             return None
@@ -91,7 +91,7 @@ class Forest:
         return (*left[: left.index(common) + 1], *reversed(down))
 
 
-def _up(column: int, above: dict[int, int | None]) -> list[int]:
+def _way_to_root(column: int, above: dict[int, int | None]) -> list[int]:
     found: list[int] = []
     here: int | None = column
     while here is not None:
@@ -100,7 +100,7 @@ def _up(column: int, above: dict[int, int | None]) -> list[int]:
     return found
 
 
-def chosen(size: int, places: Iterable[int]) -> Forest:
+def forest_of_choices(size: int, places: Iterable[int]) -> Forest:
     """Return the forest that choices made: one beyond the eligible pairs ends it.
 
     Example:

@@ -13,7 +13,13 @@ from ibis.common.deferred import Deferred
 from sqlglot import expressions as sql
 
 from hush import checks, suggestions
-from hush.errors import InvalidArgument, LedgerError, Unsupported, brief, methods
+from hush.errors import (
+    InvalidArgument,
+    LedgerError,
+    Unsupported,
+    methods,
+    short_traceback,
+)
 from hush.ledger import Budget, Ledger
 from hush.tables import join, per_person
 from hush.tables.aggregates.aggregate import Aggregate, TypeBounded, Unbounded
@@ -558,7 +564,7 @@ def paying_ledger(given: Any, budget: Budget | None, name: str) -> Ledger:
     return _account("memory://" if given is None else given, budget, name)
 
 
-@brief
+@short_traceback
 def open_table(
     given: Any,
     *,
@@ -608,7 +614,8 @@ def open_table(
     if unit is not None and unit not in found.table.columns:
         near = near_columns(unit, found.table.columns)
         raise InvalidArgument(
-            f"unit {checks.shown(unit)} is not a column; {near}", code="unknown-column"
+            f"unit {checks.value_text(unit)} is not a column; {near}",
+            code="unknown-column",
         )
     table = found.table if unit is None else told_apart(found.table, (unit,))
     provenance.remember_private(given, found.table, found.origin)

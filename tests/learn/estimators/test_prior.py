@@ -10,7 +10,7 @@ from goodness import FALSE_ALARM, p_value
 from hush.errors import InvalidArgument
 from hush.learn import LinearRegression
 from hush.learn.estimators.linear_regression import least_squares
-from hush.learn.estimators.prior import MEAN, SPLITS, Prior, best_guess, spend
+from hush.learn.estimators.prior import MEAN, SPLITS, Prior, best_guess, best_split
 from hush.learn.features import Ball, Box
 from hush.learn.losses import LogCosh
 from hush.learn.mechanisms.objective_noise import GaussianNoise, KNormNoise
@@ -197,7 +197,7 @@ def test_expected_errors_are_those_of_the_expected_model():
 def test_the_least_expected_error_is_chosen():
     prior = Prior(300, 10, width=0.25)
     public = {"length": 2.5, "penalty": 0.0}
-    split, share = spend(prior, 0.1, splits=SPLITS, **public)
+    split, share = best_split(prior, 0.1, splits=SPLITS, **public)
     model = LinearRegression(0.1, **LINES).plan(300, 10)
     spread = model.perturbation.spread(11)
     chosen = prior.error(model.penalty, (spread[0], spread[-1]))

@@ -143,7 +143,7 @@ def _quantiles(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
     )
 
 
-def _places(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
+def _place_panels(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
     found = [key[0] for key in answer.keys]
     truths = [int((town.place == place).sum()) for place in found]
     whole = _panel(answer, "trips", "trips", [f"place {p}" for p in found], truths)
@@ -200,7 +200,7 @@ QUESTIONS = (
         lambda data: data.group_by("place", keys="private", most=ROWS).agg(
             trips=hush.count()
         ),
-        _places,
+        _place_panels,
     ),
 )
 
@@ -211,7 +211,7 @@ def ask_all(data: "Dataset", town: Town) -> Iterator[Asked]:
         yield question.ask(data, town)
 
 
-def refused(data: "Dataset") -> str:
+def refusal_text(data: "Dataset") -> str:
     """Ask for more than is left, and return what the ledger says."""
     try:
         QUESTIONS[1].build(data).release(QUESTIONS[1].epsilon)
@@ -220,7 +220,7 @@ def refused(data: "Dataset") -> str:
     raise AssertionError("the budget was overspent")
 
 
-def tried(data: "Dataset") -> list[tuple[float, float]]:
+def errors_by_epsilon(data: "Dataset") -> list[tuple[float, float]]:
     """Return the error of the first answer for many ε, from plans alone."""
     query = QUESTIONS[0].build(data)
     grid = [float(each) for each in np.geomspace(0.01, 10, 19)]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hush.learn.mechanisms.potential import Potential
 from hush.noise import SECURE, Source, integers
-from hush.noise.bernoulli import flips
+from hush.noise.bernoulli import coin_flips
 from hush.noise.inversion import Bracket, exp_bracket
 
 Floats = NDArray[np.float64]
@@ -85,9 +85,9 @@ class Cover:
         side = np.array([2 * diamond.half], dtype=np.int64)
         none, no = (corner[:0], side[:0]), np.zeros(0)
         empty = cls(potential, diamond, step, scale, slack, *none, no, no)
-        return empty._with(corner, side)
+        return empty._with_cubes(corner, side)
 
-    def _with(self, corners: Points, sides: Points) -> "Cover":
+    def _with_cubes(self, corners: Points, sides: Points) -> "Cover":
         inside = self.diamond.meets(corners, sides)
         corners, sides = corners[inside], sides[inside]
         half = (sides - 1) / 2  # whole and half steps: exact
@@ -128,10 +128,10 @@ class Cover:
             count = 1 + int(np.searchsorted(total, total[-1] / 2))
             large = np.zeros(len(lost), dtype=np.bool_)
             large[order[:count]] = True
-            cover = cover._halved(large & (cover.sides > 1))
+            cover = cover._halve(large & (cover.sides > 1))
         return cover
 
-    def _halved(self, large: NDArray[np.bool_]) -> "Cover":
+    def _halve(self, large: NDArray[np.bool_]) -> "Cover":
         d = self.diamond.dimension
         sides = self.sides[large] // 2
         moves = np.array(list(itertools.product((0, 1), repeat=d)), dtype=np.int64)
@@ -143,7 +143,7 @@ class Cover:
             lower=self.lower[~large],
             middle=self.middle[~large],
         )
-        return kept._with(corners.reshape(-1, d), np.repeat(sides, len(moves)))
+        return kept._with_cubes(corners.reshape(-1, d), np.repeat(sides, len(moves)))
 
     def tries(self, count: int, source: Source) -> Points | None:
         """Return the first point kept of `count` proposals, or none.
@@ -193,7 +193,7 @@ def _coins(
         return share[place] * low, share[place] * high
 
     factor = np.array([float(each) for each in share])
-    return flips(factor * np.exp(-cost / scale), exact, source)
+    return coin_flips(factor * np.exp(-cost / scale), exact, source)
 
 
 def draw(cover: Cover, source: Source = SECURE) -> Points:

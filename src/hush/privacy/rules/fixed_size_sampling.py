@@ -71,7 +71,7 @@ class _Level(Curve):
         return self.curve.delta_at_lower(epsilon), self.curve.delta_at(epsilon)
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def fixed_size(
     curve: Curve,
     batch: int,

@@ -109,7 +109,7 @@ class _Memo(dict[int, float]):
         return self[order]
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def poisson(curve: Curve, rate: float) -> Curve:
     """Return the guarantee on a secret sample that takes each with chance `rate`.
 

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from hush import checks, law
-from hush.errors import InvalidArgument, Unsupported, brief
+from hush.errors import InvalidArgument, Unsupported, short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.bounding.relations import Term
@@ -303,7 +303,7 @@ def ratio(
     )
 
 
-@brief
+@short_traceback
 def count(*columns: str) -> Count:
     """Count rows.
 
@@ -320,7 +320,7 @@ def count(*columns: str) -> Count:
     return Count()
 
 
-@brief
+@short_traceback
 def sum(expression: str, bounds: Any = None) -> Any:
     """Add up an expression clamped to public `bounds`, or to "private" ones.
 
@@ -333,7 +333,7 @@ def sum(expression: str, bounds: Any = None) -> Any:
     )
 
 
-@brief
+@short_traceback
 def mean(expression: str, bounds: Any = None) -> Any:
     """Average an expression clamped to public `bounds`, or to "private" ones.
 

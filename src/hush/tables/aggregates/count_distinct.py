@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import ibis.expr.types as ir
 
 from hush import checks
-from hush.errors import brief
+from hush.errors import short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
 from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
@@ -140,7 +140,7 @@ class CountDistinct(Counting):
         return Number(limit, Different(self.expression))
 
 
-@brief
+@short_traceback
 def count_distinct(expression: str) -> CountDistinct:
     """Count the different values of an expression; of the unit, these are people.
 

@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush import checks
-from hush.errors import InvalidArgument, Unsupported, brief
+from hush.errors import InvalidArgument, Unsupported, short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantiles.grouped_top_k import CellTop
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
@@ -299,7 +299,7 @@ class Top(Aggregate):
         return Estimate(value[:, 0] if self.count is None else value, None, None)
 
 
-@brief
+@short_traceback
 def mode(expression: str, values: Any) -> Top:
     """Return the most frequent of public `values`.
 
@@ -310,7 +310,7 @@ def mode(expression: str, values: Any) -> Top:
     return Top(checks.text("expression", expression), candidates(values), None)
 
 
-@brief
+@short_traceback
 def top_k(expression: str, k: int, values: Any) -> Top:
     """Return the k most frequent of public `values`, best first.
 
@@ -323,7 +323,7 @@ def top_k(expression: str, k: int, values: Any) -> Top:
     return Top(checks.text("expression", expression), found, k)
 
 
-@brief
+@short_traceback
 def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Histogram:
     """Count rows between public `edges`, or rows with each of the public `values`.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import InvalidArgument, brief
+from hush.errors import InvalidArgument, short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantiles.grouped_histograms import Cells
 from hush.mechanisms.quantiles.grouped_interval import Between, CellInterval
@@ -459,7 +459,7 @@ class Quantiles(Aggregate):
         return Estimate(np.sort(value, axis=-1), None, None)
 
 
-@brief
+@short_traceback
 def quantile(
     expression: str,
     at: float,
@@ -486,7 +486,7 @@ def quantile(
     return with_bounds((expression,), bounds, make)
 
 
-@brief
+@short_traceback
 def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     """Return several quantiles at once: m cost about log2(m) single ones.
 
@@ -504,7 +504,7 @@ def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     )
 
 
-@brief
+@short_traceback
 def median(
     expression: str,
     bounds: Any = None,
@@ -521,7 +521,7 @@ def median(
     return quantile(expression, 0.5, bounds, level=level, population=population)
 
 
-@brief
+@short_traceback
 def min(expression: str, bounds: Any = None) -> Any:
     """Return about the smallest value: a few rows below it are ignored, privately.
 
@@ -532,7 +532,7 @@ def min(expression: str, bounds: Any = None) -> Any:
     return quantile(expression, 0.0, bounds)
 
 
-@brief
+@short_traceback
 def max(expression: str, bounds: Any = None) -> Any:
     """Return about the largest value: a few rows above it are ignored, privately.
 

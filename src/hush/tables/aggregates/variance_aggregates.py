@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hush.errors import brief
+from hush.errors import short_traceback
 from hush.tables.aggregates.aggregate import (
     Aggregate,
     Estimate,
@@ -207,7 +207,7 @@ class Correlation(_Both):
         return Estimate(*(np.clip(each, -1.0, 1.0) for each in (value, low, high)))
 
 
-@brief
+@short_traceback
 def variance(expression: str, bounds: Any = None) -> Any:
     """Return the variance of an expression clamped to public `bounds`.
 
@@ -220,7 +220,7 @@ def variance(expression: str, bounds: Any = None) -> Any:
     )
 
 
-@brief
+@short_traceback
 def std(expression: str, bounds: Any = None) -> Any:
     """Return the standard deviation of an expression clamped to public `bounds`.
 
@@ -233,7 +233,7 @@ def std(expression: str, bounds: Any = None) -> Any:
     )
 
 
-@brief
+@short_traceback
 def covariance(first: str, second: str, bounds: Any = None) -> Any:
     """Return the covariance of two expressions, each clamped to its public bounds.
 
@@ -244,7 +244,7 @@ def covariance(first: str, second: str, bounds: Any = None) -> Any:
     return _of_two(Covariance, first, second, bounds)
 
 
-@brief
+@short_traceback
 def correlation(first: str, second: str, bounds: Any = None) -> Any:
     """Return the correlation of two expressions, each clamped to its public bounds.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import ibis.expr.types as ir
 
-from hush.checks import shown
+from hush.checks import value_text
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb
 from hush.tables.engines.engine import without_engine_text
@@ -93,7 +93,7 @@ def open_files(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir
         if kind not in TYPES:
             raise InvalidArgument(
                 f"types[{column!r}] must be one of {', '.join(TYPES)}; got "
-                f"{shown(kind)}."
+                f"{value_text(kind)}."
             )
     suffix, between = files[0].suffix, separator(files)
     paths = ", ".join(text_literal(str(each)) for each in files)

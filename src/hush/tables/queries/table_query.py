@@ -311,7 +311,7 @@ class Query(suggestions.Helpful):
             return Planned(compiled, float(amount), float(delta), level, cell)
 
         if epsilon is not None:
-            return plan_at(checks.plain(epsilon))
+            return plan_at(checks.plain_number(epsilon))
         return least_epsilon(plan_at, within, tuple(self.aggregates))
 
     def relations(self) -> tuple[ir.Table, ...]:
@@ -345,7 +345,7 @@ class Query(suggestions.Helpful):
         The budget is divided over the aggregates by expected error; `weights` make some
         matter more. The same `key` again returns the same answer and costs nothing.
         """
-        delta = checks.plain(delta)
+        delta = checks.plain_number(delta)
         compiled = self.compile(epsilon, delta, weights)
         release = self.dataset.ledger.release(
             list(compiled.mechanisms),

@@ -285,7 +285,7 @@ class DiscreteGaussian(Law):
         mean = (-1 / np.expm1(exponent)).real @ _WEIGHTS
         return np.asarray(self.log_pmf(a) + np.log(mean))
 
-    def _near(self, a: Floats) -> Floats:
+    def _near_survival(self, a: Floats) -> Floats:
         if self._sigma < 32:  # P(X >= a) = (1 + p0)/2 - Σ_{j<a} p_j
             pmf = np.exp(self.log_pmf(np.arange(2 * math.ceil(self._sigma) + 1)))
             below = np.concatenate([[0.0], np.cumsum(pmf)])
@@ -309,7 +309,7 @@ class DiscreteGaussian(Law):
         far = a >= 2 * self._sigma
         result = np.empty_like(a)
         result[far] = self._log_far(a[far])
-        result[~far] = np.log(self._near(a[~far]))
+        result[~far] = np.log(self._near_survival(a[~far]))
         return result
 
     def log_survival(self, k: ArrayLike) -> Any:

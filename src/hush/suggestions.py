@@ -242,7 +242,7 @@ class Helpful:
 
     Example:
         >>> class Table(Helpful):
-        ...     _near = {"df": "Write .to_pandas()."}
+        ...     _hints = {"df": "Write .to_pandas()."}
         ...
         >>> Table().df
         Traceback (most recent call last):
@@ -251,12 +251,12 @@ class Helpful:
     """
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return {}
 
     if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
 
         def __getattr__(self, name: str) -> Any:
             # Python asks for names with an underscore before an object is whole.
-            near = {} if name.startswith("_") else self._near
+            near = {} if name.startswith("_") else self._hints
             raise missing_name(f"{type(self).__name__!r} object", name, near)

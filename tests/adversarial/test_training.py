@@ -150,7 +150,7 @@ def test_every_step_has_noise_of_its_own_and_all_of_it():
     def seen(deviation, room, source):
         found = codes(deviation, room, source)
         drawn.append(
-            np.array(program.gradient_noise.decoded(deviation, jnp.asarray(found)))
+            np.array(program.gradient_noise.decode(deviation, jnp.asarray(found)))
         )
         return found
 

@@ -212,10 +212,10 @@ class _Quartiles:
     def __init__(self, *answers):
         self.answers = list(answers)
 
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         return self.answers.pop(0) if isinstance(mechanism, m.Quantile) else run(value)
 
-    def turn(self, *_):
+    def on_turn(self, *_):
         raise AssertionError
 
 

@@ -275,7 +275,7 @@ def test_a_listener_hears_its_own_context_only():
     import threading
 
     class Deaf:
-        def hear(self, mechanism, value, run):
+        def on_run(self, mechanism, value, run):
             raise AssertionError("heard")
 
     got = []

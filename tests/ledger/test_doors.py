@@ -189,10 +189,10 @@ def test_hold_after_void_is_refused(ledger):
 
 
 class Parrot:
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         return value
 
-    def turn(self, talk, mechanism, value, run):
+    def on_turn(self, talk, mechanism, value, run):
         return value
 
 

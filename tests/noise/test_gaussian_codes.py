@@ -24,9 +24,7 @@ WIDTHS = [Fraction(w) for w in (40, "777/2", 2**20, 2**21, 2**22 - 1)]
 @pytest.mark.parametrize("std", WIDTHS, ids=str)
 def test_decoded_codes_are_discrete_gaussian(std):
     """Fails wrongly with probability 1e-9; a law one part in fifty off is caught."""
-    found = codes_of(std).decoded(
-        codes_of(std).draw(aligned_buffer(400_000), Seeded(5))
-    )
+    found = codes_of(std).decode(codes_of(std).draw(aligned_buffer(400_000), Seeded(5)))
     assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) > FALSE_ALARM
     assert fits(law.DiscreteGaussian(std * 51 / 50), found.astype(np.int64)) < (
         FALSE_ALARM
@@ -37,7 +35,7 @@ def test_decoded_codes_are_discrete_gaussian(std):
 def test_short_tests_fall_back_on_exact_arithmetic():
     """With 4 bits of a test word nearly every test is a tie."""
     narrow = Coded(Fraction(100), test=4)
-    found = narrow.decoded(narrow.draw(aligned_buffer(30_000), Seeded(6)))
+    found = narrow.decode(narrow.draw(aligned_buffer(30_000), Seeded(6)))
     assert fits(law.DiscreteGaussian(Fraction(100)), found.astype(np.int64)) > (
         FALSE_ALARM
     )
@@ -49,7 +47,7 @@ def test_open_buckets_that_keep_everything_are_caught():
     std = Fraction(2**20)  # blocks are widest, so rejections matter most
     sampler = Coded(std)
     sampler._always = np.where(sampler._decided, 1 << 32, sampler._always)
-    found = sampler.decoded(sampler.draw(aligned_buffer(8_000_000), Seeded(7)))
+    found = sampler.decode(sampler.draw(aligned_buffer(8_000_000), Seeded(7)))
     assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) < FALSE_ALARM
 
 
@@ -89,7 +87,7 @@ def test_every_number_within_seven_deviations_has_a_code(std):
     codes = codes_of(std)._encode(numbers)
     assert codes.min() >= 0
     assert codes.max() < 2**32
-    assert np.array_equal(codes_of(std).decoded(codes.astype(np.uint32)), numbers)
+    assert np.array_equal(codes_of(std).decode(codes.astype(np.uint32)), numbers)
     far = np.array([-(2**31), -int(20 * std), int(20 * std), 2**31 - 1])
     assert np.all(codes_of(std)._encode(far) < 0)
 
@@ -102,7 +100,7 @@ def test_draws_without_a_code_come_as_plain_numbers():
     found = sampler.draw(aligned_buffer(100_000), Seeded(1))
     assert found.dtype == np.int32
     assert np.array_equal(
-        found, whole.decoded(whole.draw(aligned_buffer(100_000), Seeded(1)))
+        found, whole.decode(whole.draw(aligned_buffer(100_000), Seeded(1)))
     )
 
 
@@ -116,9 +114,7 @@ def test_too_few_spare_draws_are_made_up_for(monkeypatch):
     """64 spare draws for 2500 rejected ones; fails wrongly with probability 1e-9."""
     monkeypatch.setattr("hush.noise.gaussian_codes._SPARE", 1 << 40)
     std = Fraction(2**20)
-    found = codes_of(std).decoded(
-        codes_of(std).draw(aligned_buffer(400_000), Seeded(8))
-    )
+    found = codes_of(std).decode(codes_of(std).draw(aligned_buffer(400_000), Seeded(8)))
     assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) > FALSE_ALARM
 
 

@@ -24,7 +24,7 @@ class Silence:
     key with a vote is named.
     """
 
-    def hear(self, mechanism: Any, value: Any, run: Any) -> Any:
+    def on_run(self, mechanism: Any, value: Any, run: Any) -> Any:
         if not isinstance(value, np.ndarray):
             return run(value)
         if type(mechanism).__name__.endswith("KeySelection"):
@@ -32,7 +32,7 @@ class Silence:
             return Selected(places, value[places])
         return value
 
-    def turn(self, _talk: Any, _mechanism: Any, value: Any, run: Any) -> Any:
+    def on_turn(self, _talk: Any, _mechanism: Any, value: Any, run: Any) -> Any:
         return run(value)
 
 

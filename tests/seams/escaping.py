@@ -55,7 +55,7 @@ class _Ear:
         self.tape = tape
         self.heard: list[str] = []
 
-    def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
+    def on_run(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
         with listen_with(None):
             own = run(value)
         at = len(self.heard)
@@ -66,10 +66,10 @@ class _Ear:
             return copy.deepcopy(self.tape.said[at])
         return own
 
-    def turn(
+    def on_turn(
         self, talk: Any, mechanism: Any, value: Any, run: Callable[[Any], Any]
     ) -> Any:
-        return self.hear(mechanism, value, run)
+        return self.on_run(mechanism, value, run)
 
 
 class _Lines(logging.Handler):

@@ -137,7 +137,7 @@ class Recorder:
     heard: list = field(default_factory=list)
     answers: list = field(default_factory=list)
 
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         form, numbers = taken_apart(value)
         self.heard.append(Heard(mechanism, form, numbers, declared_sensitivity()))
         self.answers.append(self.answer(mechanism, value, run))

@@ -39,14 +39,14 @@ class Ear:
     def __init__(self):
         self.heard = []
 
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         """Pass a query on to its noise; keep what the noise is given."""
         if hasattr(mechanism, "query"):
             return run(value)
         self.heard.append(np.ravel(np.asarray(value, dtype=object)).tolist())
         return value
 
-    def turn(self, talk, mechanism, value, run):
+    def on_turn(self, talk, mechanism, value, run):
         """Keep what a conversation is given."""
         self.heard.append([value])
         return run(value)

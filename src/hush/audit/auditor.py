@@ -302,7 +302,7 @@ def _result_of(
         samples=runs + spent,
         guesses=made,
         right=sum(right for right, _ in counts),
-        catches=point.caught(rounds, level),
+        catches=point.caught_epsilon(rounds, level),
         point=(point.epsilon, point.delta),
         roc=roc,
         tested=len(rounds[-1].guesses),

@@ -174,7 +174,7 @@ class _Column:
     bins: Bins
     said: Words | None = None  # cells in words, where bins do not do
 
-    def coded(self, table: Table) -> Codes:
+    def codes(self, table: Table) -> Codes:
         special = self.special(table)
         cells = self.bins.code(self.of(table)) + len(SPECIAL) + 256
         return np.where(special == FINITE, cells, np.minimum(special, 255))
@@ -290,10 +290,10 @@ def candidates(table: Table) -> Iterator[Candidate]:
 
 def _cells(column: _Column, words: tuple[str, ...]) -> Fit:
     def fit(table: Table, side: NDArray[np.bool_]) -> Score:
-        ratio = _ratio(column.coded(table), side, column.count)
+        ratio = _ratio(column.codes(table), side, column.count)
         return _table_score(
             column.name,
-            column.coded,
+            column.codes,
             ratio,
             lambda codes: column.phrases(codes, words),
         )
@@ -309,11 +309,11 @@ def _sum_of_ratios(columns: list[_Column]) -> Fit:
     """Add up all ratios: right where the leaves are independent."""
 
     def fit(table: Table, side: NDArray[np.bool_]) -> Score:
-        ratios = [_ratio(each.coded(table), side, each.count) for each in columns]
+        ratios = [_ratio(each.codes(table), side, each.count) for each in columns]
 
         def number_of(t: Table) -> Floats:
             parts = [
-                ratio[each.coded(t)]
+                ratio[each.codes(t)]
                 for each, ratio in zip(columns, ratios, strict=True)
             ]
             return np.sum(parts, axis=0)  # type: ignore[no-any-return]

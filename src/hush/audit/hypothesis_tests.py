@@ -266,7 +266,7 @@ class Point:
             low, high = (middle, high) if is_refuted(middle) else (low, middle)
         return low
 
-    def caught(self, rounds: Rounds, level: float) -> float:
+    def caught_epsilon(self, rounds: Rounds, level: float) -> float:
         """Return an estimate of the ε that such an audit catches 95 times in 100."""
         runs = sum(len(each.guesses) for each in rounds)
         made = sum(guess_counts(each.guesses)[1] for each in rounds)

@@ -339,16 +339,16 @@ class _Ear(ABC):
         self._talks: dict[int, tuple[Any, list[Any]]] = {}
 
     @property
-    def heard(self) -> list[_Heard]:
+    def records(self) -> list[_Heard]:
         """The runs recorded in this thread so far."""
         return self.lanes.setdefault(lane(), [])
 
     @property
-    def silent(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether no mechanism ran in any thread."""
         return not any(self.lanes.values())
 
-    def hear(self, mechanism: Any, value: Any, run: Run) -> Any:
+    def on_run(self, mechanism: Any, value: Any, run: Run) -> Any:
         moved = mechanism.inner_move(
             1 if declared_sensitivity() is None else declared_sensitivity()
         )
@@ -361,10 +361,10 @@ class _Ear(ABC):
             else _list_of_iterator(value)
         )
         found = self.answer(mechanism, _copy(given), run)
-        self.heard.append(found)
+        self.records.append(found)
         return _copy(found.output)
 
-    def turn(self, talk: Any, mechanism: Any, value: Any, run: Run) -> Any:
+    def on_turn(self, talk: Any, mechanism: Any, value: Any, run: Run) -> Any:
         """Observe the next turn, together with all earlier inputs of `talk`.
 
         A conversation promises something about its whole input, so each turn is judged
@@ -373,7 +373,7 @@ class _Ear(ABC):
         _, said = self._talks.setdefault(id(talk), (talk, []))
         said.append(_copy(value))
         found = self.answer(mechanism, list(said), lambda given: run(given[-1]))
-        self.heard.append(found)
+        self.records.append(found)
         return _copy(found.output)
 
     @abstractmethod
@@ -385,7 +385,7 @@ class _Ear(ABC):
         if said is not None:
             return said
         if isinstance(self._bare, Sequence):
-            at = len(self.heard)
+            at = len(self.records)
             return self._bare[at] if at < len(self._bare) else None
         if self._bare is None and _lists_records(mechanism):
             return 1  # one person
@@ -425,10 +425,10 @@ class _Replayer(_Ear):
         self.calls: list[Call] = []
 
     def note(self, what: str, text: str, seen: tuple[Any, Any] = (None, None)) -> None:
-        self.divergences.append(Divergence(what, text, len(self.heard), seen))
+        self.divergences.append(Divergence(what, text, len(self.records), seen))
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        at, recorded = len(self.heard), self.recorded.get(lane(), ())
+        at, recorded = len(self.records), self.recorded.get(lane(), ())
         if at >= len(recorded):
             self.note("sequence", f"{type(mechanism).__name__} ran on one side only")
             raise _Stop
@@ -456,12 +456,14 @@ class _Replayer(_Ear):
             self.note("sensitivity", f"{name} is charged at another sensitivity", seen)
         else:
             apart = distance(old.mechanism, old.value, new.value)
-            self._within(old, new, apart)
+            self._check_distance(old, new, apart)
         self.calls.append(
-            Call(len(self.heard), repr(old.mechanism), old.form, old.sensitivity, apart)
+            Call(
+                len(self.records), repr(old.mechanism), old.form, old.sensitivity, apart
+            )
         )
 
-    def _within(self, old: _Heard, new: _Heard, apart: Any) -> None:
+    def _check_distance(self, old: _Heard, new: _Heard, apart: Any) -> None:
         name = type(old.mechanism).__name__
         if apart is None:
             text = f"no metric is known for {name}; register one with distance.register"
@@ -545,7 +547,7 @@ def _replay_on(
         if not isinstance(problem, _Stop):
             found.append(_error_divergence(problem, "the second"))
     else:
-        if recorder.silent:
+        if recorder.is_empty:
             text = "no mechanism of hush was heard, so nothing was checked"
             found.append(Divergence("silence", text))
         for place, recorded in sorted(recorder.lanes.items()):

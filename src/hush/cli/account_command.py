@@ -113,7 +113,7 @@ def _calibrate_sigma(
     )
     out.show(_ASSUMED)
     bracket = {"upper": upper, "lower": lower}
-    out.give(sigma=sigma, at={"delta": delta}, epsilon=bracket)
+    out.print_json(sigma=sigma, at={"delta": delta}, epsilon=bracket)
 
 
 def account(
@@ -169,4 +169,4 @@ def account(
             found |= second
         if rate is not None:
             out.show(_ASSUMED)
-        out.give(curve=repr(curve), **found)
+        out.print_json(curve=repr(curve), **found)

@@ -96,7 +96,7 @@ class _Change:
         share = None if epsilon is None else Budget(epsilon=epsilon, delta=delta)
         return cls(opening, raising, analyst, people, share)
 
-    def made(self, about: config.Config, admin: Admin | None) -> Ledger:
+    def apply(self, about: config.Config, admin: Admin | None) -> Ledger:
         """Return the ledger after the change."""
         if self.opening:
             ledgers.is_present(about.ledger)
@@ -186,7 +186,7 @@ def budget(
         options = (opening, raising, grant, link, epsilon, delta)
         change = _Change.of(*options, about.budget)
         known = opening and ledgers.has_account(about)
-        with change.made(about, _admin(admin)) as ledger:
+        with change.apply(about, _admin(admin)) as ledger:
             remaining, history = ledgers.balances(ledger), ledger.history()
         rows = ledgers.charges(history, f"dataset:{about.name}")
         if rows:
@@ -202,4 +202,4 @@ def budget(
             promise = each.total.epsilon_at(1e-6)
             if each.notion != "epsilon":
                 out.show(f"All of it together is epsilon {promise:.4g} at delta 1e-06.")
-        out.give(accounts=ledgers.balance(remaining), charges=rows)
+        out.print_json(accounts=ledgers.balance(remaining), charges=rows)

@@ -80,7 +80,7 @@ class Public:
         return replace(cls.of(name, given["source"]), types=types)
 
     @property
-    def opened(self) -> Any:
+    def open(self) -> Any:
         """The table, or its address where it needs no types."""
         if not self.types:
             return self.source
@@ -88,7 +88,7 @@ class Public:
 
         return source(self.source, types=self.types).table
 
-    def typed(self, name: str, column: str, kind: str) -> str:
+    def type_line(self, name: str, column: str, kind: str) -> str:
         """Return the line that gives a column of this table a type."""
         types = {**self.types, column: kind}
         inside = ", ".join(f'{toml_name(n)} = "{k}"' for n, k in types.items())
@@ -126,7 +126,7 @@ def refusal_with_place(text: str, about: "Config") -> str:
             return f"{found['before']}{write} {line} in hush.toml"
         for table, public in about.tables.items():
             if is_untyped(public.source) and name in _columns(public):
-                line = f"{public.typed(table, name, kind)} under [tables]"
+                line = f"{public.type_line(table, name, kind)} under [tables]"
                 return f"{found['before']}{write} {line} in hush.toml"
         return "" if write == "write" else f". CAST {name} in the SQL"
 
@@ -186,9 +186,9 @@ class Config:
     tables: Mapping[str, Public] = field(default_factory=dict)
 
     @property
-    def known(self) -> dict[str, Any]:
+    def public_tables(self) -> dict[str, Any]:
         """All that is public: what `Dataset.sql` takes beside the statement."""
-        tables = {name: each.opened for name, each in self.tables.items()}
+        tables = {name: each.open for name, each in self.tables.items()}
         return {"keys": self.keys, "bounds": self.bounds, "tables": tables}
 
     @cached_property
@@ -212,7 +212,7 @@ class Config:
         return found
 
     @property
-    def declared(self) -> dict[str, str]:
+    def declared_types(self) -> dict[str, str]:
         """Types of columns that have none of their own."""
         if not is_untyped(self.source):
             return {}
@@ -251,7 +251,7 @@ class Config:
         apart = {name: e.keys for name, e in named if e.keys is not None}
         return {**apart, **self.together}
 
-    def opened(self, ledger: Ledger) -> "Dataset":
+    def open(self, ledger: Ledger) -> "Dataset":
         """Open the data; nothing of a reader's own error is shown."""
         person, untyped = self.person, is_untyped(self.source)
         refused = InvalidArgument(
@@ -286,10 +286,10 @@ class Config:
             neighbors=self.neighbors,
             rows=self.rows if person is not None else None,
             name=self.name,
-            types=self.declared,
+            types=self.declared_types,
         )
 
-    def unread(self) -> "Dataset":
+    def dataset_without_data(self) -> "Dataset":
         """Return the data set without its data: for plans, which need none."""
         from hush.tables.dataset import open_table
 

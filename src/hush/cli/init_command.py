@@ -176,4 +176,4 @@ def init(
             "<--, then try `hush plan`."
         )
         out.note(*weak_epsilon(epsilon))
-        out.give(file=str(output), columns=columns)
+        out.print_json(file=str(output), columns=columns)

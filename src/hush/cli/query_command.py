@@ -49,14 +49,16 @@ class _Asked:
     key: str | None
     analyst: str | None
 
-    def now(self, about: config.Config, epsilon: float, delta: float) -> _Found:
+    def release(self, about: config.Config, epsilon: float, delta: float) -> _Found:
         with ledgers.paying_ledger(about, self.analyst) as ledger:
             before = len(ledger.history())
-            data = about.opened(ledger)
-            answer = data.sql(self.text, epsilon, delta, key=self.key, **about.known)
+            data = about.open(ledger)
+            answer = data.sql(
+                self.text, epsilon, delta, key=self.key, **about.public_tables
+            )
             return answer, ledger.remaining(), before
 
-    def again(self, about: config.Config) -> _Found:
+    def stored_answer(self, about: config.Config) -> _Found:
         if self.key is None:
             raise InvalidArgument("--stored shows the answer of a --key: name it.")
         with ledgers.open_existing(about.ledger, dataset=about.name) as ledger:
@@ -129,9 +131,9 @@ def query(
         asked = _Asked(text, key, analyst)
         with out.working("asking the data …"):
             answer, remaining, before = (
-                asked.again(about)
+                asked.stored_answer(about)
                 if again or epsilon is None
-                else asked.now(about, epsilon, delta)
+                else asked.release(about, epsilon, delta)
             )
         found = answer.to_dict(level)
         columns = {n: json_value(v) for n, v in found.items()}
@@ -152,7 +154,7 @@ def query(
             payment(receipt, before),
             f"Left: {remaining}",
         )
-        out.give(
+        out.print_json(
             columns=list(columns),
             rows=[
                 dict(zip(columns, row, strict=True))
@@ -273,7 +275,11 @@ def stored_answer(about: "Config", ledger: Ledger, text: str, key: str) -> Any:
 
 def _answer_from(about: "Config", text: str, key: str, found: Release) -> Any:
     try:
-        return about.unread().prepare(text, **about.known).answer(found)
+        return (
+            about.dataset_without_data()
+            .prepare(text, **about.public_tables)
+            .answer(found)
+        )
     except Unsupported:
         raise Unsupported(
             'bounds = "private" cannot be read back: write the bounds that were found '

@@ -230,9 +230,9 @@ class Column:
         """Heading and cells, all of one width."""
         texts = [_line(each) for each in (self.name, *self.cells)]
         widest = max(map(cell_len, texts))
-        return [self._filled(each, widest - cell_len(each)) for each in texts]
+        return [self._pad(each, widest - cell_len(each)) for each in texts]
 
-    def _filled(self, text: str, missing: int) -> str:
+    def _pad(self, text: str, missing: int) -> str:
         return " " * missing + text if self.right else text + " " * missing
 
 
@@ -342,7 +342,7 @@ class Session:
             for each in texts:
                 typer.echo(each, err=True)
 
-    def give(self, **fields: Any) -> None:
+    def print_json(self, **fields: Any) -> None:
         """Print the result for programs."""
         if self.as_json:
             self._object(fields)
@@ -361,7 +361,7 @@ class Session:
         with console.status(words):
             yield
 
-    def failed(self, problem: BaseException, *, debug: bool) -> Code:
+    def report_error(self, problem: BaseException, *, debug: bool) -> Code:
         """Print what is wrong and the way out, and return the exit code."""
         told = isinstance(problem, _TOLD.get(self.command, ()))
         code, text = code_of(problem), error_line(problem, told=told)
@@ -424,7 +424,7 @@ def session(command: str, as_json: bool, quiet: bool, debug: bool) -> Iterator[S
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except (Exception, KeyboardInterrupt) as problem:
-        code = running.failed(problem, debug=debug)
+        code = running.report_error(problem, debug=debug)
         raise typer.Exit(int(code)) from None
 
 
@@ -594,7 +594,7 @@ def query_of(data: Any, about: config.Config, text: str) -> Any:
     from hush.tables.sql import select
 
     try:
-        return select.query(data, text, **about.known)
+        return select.query(data, text, **about.public_tables)
     except (InvalidArgument, Unsupported) as problem:
         raise type(problem)(
             refusal_with_place(str(problem), about), code=problem.code
@@ -608,5 +608,5 @@ def plan_of(about: config.Config, text: str, epsilon: float, delta: float) -> An
     """
     from hush.tables.queries.private_bounds import PrivateBoundsQuery
 
-    query = query_of(about.unread(), about, text)
+    query = query_of(about.dataset_without_data(), about, text)
     return None if isinstance(query, PrivateBoundsQuery) else query.plan(epsilon, delta)

@@ -50,7 +50,7 @@ def verify(
         with opened, out.working("reading the history …"):
             found = opened.verify()
         out.show(f"{found}." if found else f"NOT WHOLE: {found}.")
-        out.give(
+        out.print_json(
             whole=bool(found),
             entries=found.entries,
             bad=found.bad,

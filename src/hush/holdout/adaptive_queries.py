@@ -24,7 +24,7 @@ class Counter:
         self.queries, self._used = queries, 0
         self._lock, self._owner = threading.Lock(), Owner("a holdout")
 
-    def here(self) -> None:
+    def check_process(self) -> None:
         """Refuse to go on in a forked copy, which would not be counted."""
         self._owner.check()
 
@@ -39,7 +39,7 @@ class Counter:
         With `once` they are the only ones: a second list is refused, also in a thread
         that asks at the same time.
         """
-        self.here()
+        self.check_process()
         with self._lock:
             if once and self._used:
                 raise InvalidArgument(
@@ -124,7 +124,7 @@ def _check_predicts(people: People, model: Any) -> None:
         raise InvalidArgument(
             f"model must be a fitted model or a function of rows; got {_kind(model)}."
         )
-    rows = people.none
+    rows = people.empty_features
     if rows is None:
         return
     try:

@@ -143,7 +143,9 @@ class Holdout:
         the lowest score: that it failed is not told.
         """
         check_query(self._people, query)
-        return self._adaptive_answer(lambda rows: self._people.asked(query, rows))
+        return self._adaptive_answer(
+            lambda rows: self._people.query_grains(query, rows)
+        )
 
     def score(self, model: Any) -> Answer:
         """Return the population score of a model: its `predict`, or a function.
@@ -152,7 +154,9 @@ class Holdout:
         which it fails has the lowest score: that it failed is not told.
         """
         check_fits(self._people, model)
-        return self._adaptive_answer(lambda rows: self._people.scored(model, rows))
+        return self._adaptive_answer(
+            lambda rows: self._people.model_grains(model, rows)
+        )
 
     def submit(self, predictions: Any) -> Answer:
         """Return the score of predictions, one for each record: a leaderboard.
@@ -162,7 +166,7 @@ class Holdout:
         """
         same_size(self._people, predictions)
         return self._adaptive_answer(
-            lambda rows: self._people.graded(predictions, rows)
+            lambda rows: self._people.prediction_grains(predictions, rows)
         )
 
     def ask_all(self, queries: Sequence[Callable[[Any], Any]]) -> list[Answer]:
@@ -170,21 +174,27 @@ class Holdout:
         people, listed = self._people, list(queries)
         for query in listed:
             check_query(people, query)
-        return self._together([partial(people.asked, query) for query in listed])
+        return self._fixed_answers(
+            [partial(people.query_grains, query) for query in listed]
+        )
 
     def score_all(self, models: Sequence[Any]) -> list[Answer]:
         """Return scores of models that were all trained before."""
         people, listed = self._people, list(models)
         for model in listed:
             check_fits(people, model)
-        return self._together([partial(people.scored, model) for model in listed])
+        return self._fixed_answers(
+            [partial(people.model_grains, model) for model in listed]
+        )
 
     def submit_all(self, predictions: Sequence[Any]) -> list[Answer]:
         """Return scores of predictions that were all made before."""
         people, listed = self._people, list(predictions)
         for each in listed:
             same_size(people, each)
-        return self._together([partial(people.graded, each) for each in listed])
+        return self._fixed_answers(
+            [partial(people.prediction_grains, each) for each in listed]
+        )
 
     def scorer(self, candidates: Iterable[Any] | None = None) -> Scorer:
         """Return a scikit-learn scorer that asks this holdout, not its own rows.
@@ -205,7 +215,7 @@ class Holdout:
         people = self._people
 
         def answer(model: Any) -> Answer:
-            return self._draw(lambda rows: people.scored(model, rows), first)
+            return self._draw(lambda rows: people.model_grains(model, rows), first)
 
         return Scorer(answer, settings)
 
@@ -217,7 +227,7 @@ class Holdout:
             )
         return self._draw(compute, self._counter.use())
 
-    def _together(
+    def _fixed_answers(
         self, computes: Sequence[Callable[[NDArray[np.int64]], int]]
     ) -> list[Answer]:
         # A second list could depend on the answers to the first, however short.
@@ -229,9 +239,9 @@ class Holdout:
         part, plan = self.plan.people, self.plan
         start = number * part if plan.method == "split" else 0
         rows = self._order[start : start + part]
-        self._counter.here()
+        self._counter.check_process()
         found = total(lambda: compute(rows))
-        self._counter.here()  # the question itself may have forked
+        self._counter.check_process()  # the question itself may have forked
         exact = records.mean(found, part, *self.score_range)
         value = float(plan.mechanism.run(exact, source=self._source))
         return Answer(

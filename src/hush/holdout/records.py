@@ -138,7 +138,7 @@ class People:
             raise InvalidArgument("a query must give one score per record.")
         return int(found.sum())
 
-    def asked(self, query: Callable[[Any], Any], rows: NDArray[np.int64]) -> int:
+    def query_grains(self, query: Callable[[Any], Any], rows: NDArray[np.int64]) -> int:
         """Return the total grains of `query(record)`, one call per record.
 
         A record on which the query fails has the lowest score.
@@ -153,7 +153,7 @@ class People:
             records = zip(rowwise, labels, strict=True)
         return self._total(_scores(query, ((record,) for record in records)), rows)
 
-    def graded(self, predictions: Any, rows: NDArray[np.int64]) -> int:
+    def prediction_grains(self, predictions: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of predictions, one for each record, in order."""
         given, labels = (
             _rows_at(_entries(predictions), rows),
@@ -167,7 +167,7 @@ class People:
             return _agreements(np.asarray(given), np.asarray(labels))
         return _scores(self._grade, zip(given, labels, strict=True))
 
-    def scored(self, model: Any, rows: NDArray[np.int64]) -> int:
+    def model_grains(self, model: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of a model's predictions for the features.
 
         If it fails on all rows together, as many a model does for one NaN, others stand
@@ -234,7 +234,7 @@ class People:
         return self._features is not None
 
     @property
-    def none(self) -> Any:
+    def empty_features(self) -> Any:
         """No rows of the features, with their columns and types; None of a list."""
         rows = np.arange(0)
         known = any(hasattr(self._features, name) for name in ("iloc", "shape"))

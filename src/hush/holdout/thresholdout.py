@@ -99,16 +99,16 @@ class ReusableHoldout:
     def ask(self, query: Callable[[Any], Any]) -> Answer:
         """Return the population mean of `query(record)`."""
         check_query(self._people, query)
-        return self._answer(lambda people, rows: people.asked(query, rows))
+        return self._answer(lambda people, rows: people.query_grains(query, rows))
 
     def score(self, model: Any) -> Answer:
         """Return the population score of a model, which sees one row at a time."""
         check_fits(self._people, model)
         check_fits(self._training, model)
-        return self._answer(lambda people, rows: people.scored(model, rows))
+        return self._answer(lambda people, rows: people.model_grains(model, rows))
 
     def _answer(self, compute: Callable[[People, NDArray[np.int64]], int]) -> Answer:
-        self._counter.here()
+        self._counter.check_process()
         with self._lock:  # a check ends at its first hit, so questions wait in line
             return self._next_answer(compute)
 
@@ -124,7 +124,7 @@ class ReusableHoldout:
         mine, other = self._people, self._training
         found = total(lambda: compute(mine, np.arange(mine.size)))
         known = total(lambda: compute(other, np.arange(other.size)))
-        self._counter.here()  # the question itself may have forked
+        self._counter.check_process()  # the question itself may have forked
         # The training mean in grains of the holdout, rounded: public to the holdout.
         told = known * mine.size // other.size
         if not self._talk.ask(abs(found - told)):

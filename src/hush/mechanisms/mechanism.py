@@ -258,10 +258,10 @@ def _public(mechanism: Any) -> Iterable[tuple[str, Any, Any]]:
 class Listener(Protocol):
     """An observer of mechanisms: it decides what each run answers."""
 
-    def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
+    def on_run(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
         """Return an answer about `value`; `run(value)` is the mechanism's own."""
 
-    def turn(
+    def on_turn(
         self, talk: Any, mechanism: Any, value: Any, run: Callable[[Any], Any]
     ) -> Any:
         """Return the next answer of a conversation that `mechanism` started."""
@@ -306,7 +306,7 @@ def observed_run(run: Callable[..., Any]) -> Callable[..., Any]:
         listener = _LISTENER.get()
         if listener is None:
             return run(self, value, **options)
-        return listener.hear(self, value, lambda given: run(self, given, **options))
+        return listener.on_run(self, value, lambda given: run(self, given, **options))
 
     return wrapped
 
@@ -322,7 +322,7 @@ def observed_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         listener = _LISTENER.get()
         if listener is None:
             return ask(self, value)
-        return listener.turn(
+        return listener.on_turn(
             self, self._mechanism, value, lambda given: ask(self, given)
         )
 

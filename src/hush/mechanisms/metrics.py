@@ -286,4 +286,4 @@ def _keys(data: Any) -> Iterable[Any]:
 def _on_one_grid(first: Any, second: Any) -> tuple[Any, Any]:
     """Return both utilities in every cell where either of them may change."""
     cells = np.union1d(first.cuts[:-1], second.cuts[:-1])
-    return first.at(cells), second.at(cells)
+    return first.utilities_at(cells), second.utilities_at(cells)

@@ -217,13 +217,13 @@ class KeySelection(Mechanism):
                 "sensitivity must be 1 person here; read curve(n) for n people."
             )
         for noise, tail in _divisions(target.delta):
-            made = cls._made(target.epsilon, noise, tail, public)
+            made = cls._with_split(target.epsilon, noise, tail, public)
             if calibration.is_as_private(made.curve(1), target):
                 return made
         raise NoBound("no threshold meets this target. Use a smaller delta.")
 
     @classmethod
-    def _made(
+    def _with_split(
         cls, epsilon: float, noise: float, tail: float, public: dict[str, Any]
     ) -> Self:
         """Return the mechanism whose noise costs δ = `noise`, its threshold `tail`."""

@@ -49,7 +49,9 @@ class GaussianSampler:
         weights = np.exp(-0.5 * (starts / self._sigma) ** 2)
         cuts = np.cumsum(weights)
         # The float total misses less than 2^-48 of the mass: inside ERROR.
-        self._ladder = Ladder(cuts[:-1] / cuts[-1], self._cut, unzigzag, word)
+        self._ladder = Ladder(
+            cuts[:-1] / cuts[-1], self._cumulative_bracket, unzigzag, word
+        )
 
     def _block_starts(self, index: Integers) -> Integers:
         """Return the magnitude of the heaviest member of the index-th block."""
@@ -80,7 +82,7 @@ class GaussianSampler:
         left *= 2 * math.ceil(self._std / 2**self._low_bits) + 2
         return [*sums, (sums[-1][0], sums[-1][1] + left)]
 
-    def _cut(self, i: int, digits: int) -> Bracket:
+    def _cumulative_bracket(self, i: int, digits: int) -> Bracket:
         sums = self._prefixes(digits)
         low, high = sums[min(i, len(sums) - 2)]
         if i > len(sums) - 2:
@@ -111,7 +113,7 @@ class GaussianSampler:
         joined: Integers = (((block ^ sign) << self._low_bits) | rest) ^ sign
         return joined
 
-    def small(self, count: int, source: Source) -> Integers:
+    def draw_few(self, count: int, source: Source) -> Integers:
         """Return `count` draws by the same steps for every value."""
         if not self._low_bits:
             return self._ladder.draw(count, source)
@@ -121,13 +123,13 @@ class GaussianSampler:
         kept = self._accepted(block, rest, tests, source)
         result = self._join_digits(block, rest)
         if not kept.all():  # a rejected draw starts afresh
-            result[~kept] = self.small(int(count - kept.sum()), source)
+            result[~kept] = self.draw_few(int(count - kept.sum()), source)
         return result
 
     @cached_property
     def _tables(self) -> tuple[Integers, NDArray[np.uint16]]:
         """Bucket to block, ready to join by exclusive or; bucket to sure acceptance."""
-        decided, block = self._ladder.decided
+        decided, block = self._ladder.decided_buckets
         mask = (1 << self._low_bits) - 1
         joined = (block << self._low_bits) ^ ((block >> 63) & mask)
         farthest = self._gap(block, np.full_like(block, mask))
@@ -135,7 +137,7 @@ class GaussianSampler:
         sure = np.minimum(np.where(decided, sure, 0), 2**16 - 1)
         return np.where(decided, joined, _FLAG), sure.astype(np.uint16)
 
-    def bulk(self, count: int, source: Source) -> Integers:
+    def draw_many(self, count: int, source: Source) -> Integers:
         """Return `count` draws by table, mending the few that the tables leave open."""
         table, sure = self._tables
         buckets = self._ladder.buckets(count, source)
@@ -163,7 +165,7 @@ class GaussianSampler:
         source: Source,
     ) -> Integers:
         """Draw the open places out to full words, continuing the bits they have."""
-        decided, values = self._ladder.decided
+        decided, values = self._ladder.decided_buckets
         block = values.take(buckets)
         undecided = np.flatnonzero(~decided.take(buckets))
         block[undecided] = self._ladder.finish(buckets[undecided], source)
@@ -173,14 +175,14 @@ class GaussianSampler:
         kept = self._accepted(block, rest, words, source)
         joined = self._join_digits(block, rest)
         again = np.flatnonzero(~kept)
-        joined[again] = (self.small if again.size < 256 else self.bulk)(
+        joined[again] = (self.draw_few if again.size < 256 else self.draw_many)(
             again.size, source
         )
         return joined
 
     def draw(self, count: int, source: Source) -> Integers:
         """Return `count` independent draws."""
-        return (self.small if count <= SMALL else self.bulk)(count, source)
+        return (self.draw_few if count <= SMALL else self.draw_many)(count, source)
 
 
 @lru_cache(maxsize=64)

@@ -51,7 +51,7 @@ class Coded:
         self._sampler = GaussianSampler(std, Word(bucket=BUCKET), fine)
         self.low = self._sampler._low_bits
         self._spare = np.uint32(PLACE - self.low)
-        decided, block = self._sampler._ladder.decided
+        decided, block = self._sampler._ladder.decided_buckets
         kinds, kind = np.unique(block, return_inverse=True)
         count = np.bincount(kind[decided], minlength=kinds.size)[kind]
         rank = _ranks(np.where(decided, kind, kinds.size))
@@ -93,26 +93,26 @@ class Coded:
         rejected are replaced by the first of some spare ones that are not.
         """
         spare = np.empty(codes.size // _SPARE + 64, np.uint32)
-        places, numbers, rejected = self._filled(codes, spare, source)
+        places, numbers, rejected = self._fill_words(codes, spare, source)
         split = int(np.searchsorted(rejected, codes.size))
         rejected, idle = rejected[:split], rejected[split:] - codes.size
         short = max(0, rejected.size - spare.size + idle.size)
         if short:
             rejected, more = rejected[:-short], rejected[-short:]
             places = np.concatenate([places, more])
-            numbers = np.concatenate([numbers, self._sampler.small(short, source)])
+            numbers = np.concatenate([numbers, self._sampler.draw_few(short, source)])
         found = self._encode(numbers)
         room: Codes | Steps = codes
         others: Codes | Steps = spare
         if np.any(found < 0):
-            found, room, others = numbers, self.decoded(codes), self.decoded(spare)
+            found, room, others = numbers, self.decode(codes), self.decode(spare)
         inside = places < codes.size
         others[places[~inside] - codes.size] = found[~inside]
         room[places[inside]] = found[inside]
         room[rejected] = np.delete(others, idle)[: rejected.size]
         return room
 
-    def _filled(
+    def _fill_words(
         self, codes: Codes, spare: Codes, source: Source
     ) -> tuple[Places, Integers, Places]:
         """Fill both with random words; return places with their numbers, and rejects.
@@ -180,7 +180,7 @@ class Coded:
         place = (natural & ((1 << self.low) - 1)) << int(self._spare)
         return (bucket << PLACE) | place
 
-    def decoded(self, codes: Codes) -> Steps:
+    def decode(self, codes: Codes) -> Steps:
         """Return the numbers that codes stand for."""
         place = (codes & np.uint32((1 << PLACE) - 1)) >> self._spare
         block = self.table.take(codes >> np.uint32(PLACE)).astype(np.int32)

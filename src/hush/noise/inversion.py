@@ -210,7 +210,7 @@ class Ladder:
         return sure, np.searchsorted(self._low, last, side="right")
 
     @cached_property
-    def decided(self) -> tuple[NDArray[np.bool_], Integers]:
+    def decided_buckets(self) -> tuple[NDArray[np.bool_], Integers]:
         """Which buckets hold no cut, and the outcome of those."""
         sure, possible = self._cuts_below
         return sure == possible, self.values[np.minimum(sure, self.values.size - 1)]

@@ -131,11 +131,11 @@ class GeometricSampler:
         # Below this every 16-bit acceptance test succeeds, whatever the low bits are.
         self._sure = max(0, math.floor(2**16 * math.exp(-float(rate))) - 1)
 
-    def small(self, count: int, source: Source) -> Integers:
+    def draw_few(self, count: int, source: Source) -> Integers:
         """Return `count` draws by the same steps for every value."""
         top = self._top.draw(count, source)
         middle = self._middle.draw(count, source) if self._middle else np.int64(0)
-        rest = self._rest(count, source) if self._low_bits else np.int64(0)
+        rest = self._low_digits(count, source) if self._low_bits else np.int64(0)
         return self._join_digits(top, middle, rest)
 
     def _join_digits(self, top: Integers, middle: Any, rest: Any) -> Integers:
@@ -144,12 +144,12 @@ class GeometricSampler:
         joined: Integers = (((top ^ sign) << self._exponent) | digits) ^ sign
         return joined
 
-    def _rest(self, count: int, source: Source) -> Integers:
+    def _low_digits(self, count: int, source: Source) -> Integers:
         """Return low digits with P(v) ∝ r^v on 0..2^low-1, by rejection."""
         rest = source.integers(count, self._low_bits)
         kept = self._accepted(rest, self._tests(count, source), source)
         if not kept.all():  # rejected digits are drawn again
-            rest[~kept] = self._rest(int(count - kept.sum()), source)
+            rest[~kept] = self._low_digits(int(count - kept.sum()), source)
         return rest
 
     def _tests(self, count: int, source: Source) -> NDArray[np.uint64]:
@@ -165,7 +165,7 @@ class GeometricSampler:
         chance: Floats = np.exp(-rest / float(self._scale))
         return below(tests, chance, exact, source, self._word)
 
-    def bulk(self, count: int, source: Source) -> Integers:
+    def draw_many(self, count: int, source: Source) -> Integers:
         """Return `count` draws by table, mending the few that the tables leave open."""
         top = self._top.buckets(count, source)
         result = self._top_table.take(top)
@@ -212,13 +212,13 @@ class GeometricSampler:
             kept = self._accepted(foot, words >> drop, source)
         joined = self._join_digits(head, body, foot)
         if not kept.all():  # a rejected draw starts afresh, all digits
-            joined[~kept] = self.small(int((~kept).sum()), source)
+            joined[~kept] = self.draw_few(int((~kept).sum()), source)
         result[open_] = joined
 
     @cached_property
     def _top_table(self) -> Integers:
         """Bucket to h·2^e, its mask set where h < 0: digits join by exclusive or."""
-        decided, value = self._top.decided
+        decided, value = self._top.decided_buckets
         mask = (1 << self._exponent) - 1
         joined = (value << self._exponent) ^ ((value >> 63) & mask)
         return np.where(decided, joined, _FLAG_TOP)
@@ -228,12 +228,12 @@ class GeometricSampler:
         """Bucket to middle·2^low."""
         if self._middle is None:
             return np.zeros(0, dtype=np.int64)
-        decided, value = self._middle.decided
+        decided, value = self._middle.decided_buckets
         return np.where(decided, value << self._low_bits, _FLAG_MIDDLE)
 
     def draw(self, count: int, source: Source) -> Integers:
         """Return `count` independent draws."""
-        return (self.small if count <= SMALL else self.bulk)(count, source)
+        return (self.draw_few if count <= SMALL else self.draw_many)(count, source)
 
 
 @lru_cache(maxsize=64)

@@ -54,7 +54,7 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
     """
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.CURVE
 
     @abstractmethod

@@ -180,7 +180,7 @@ class Pairs(Counts):
     def asked(self, earlier: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
         """Return the pairs, then lone columns as far as there is room."""
         forest = forest_of_choices(len(self.sizes), earlier[1 : len(self.sizes)])
-        lone = [(column,) for column in forest.alone]
+        lone = [(column,) for column in forest.lone_columns]
         return (*forest.edges, *lone)[: self.slots]
 
 
@@ -210,7 +210,7 @@ class NextPair(Question):
         size = len(self.sizes)
         forest: Forest = forest_of_choices(size, earlier[1:])
         stopped = len(forest.edges) < len(earlier) - 1
-        return () if stopped else forest.eligible
+        return () if stopped else forest.eligible_edges
 
     def __call__(self, data: Private, earlier: tuple[Any, ...]) -> Whole:
         """Return whole scores, the last being that of no more pairs: private."""

@@ -59,7 +59,7 @@ class TreeSynthesizer(suggestions.Helpful):
         _ = self.target
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         later = ("sample", "marginal", "table", "pairs", "total", "receipt", "curve")
         return {name: _FIRST.format(name) for name in later} | {
             "fit_transform": _FIRST.format("sample"),

@@ -111,7 +111,7 @@ class Dataset(suggestions.Helpful):
         return tuple(self._table.columns)
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         columns = dict.fromkeys(self._table.columns, suggestions.COLUMN)
         return {**columns, **suggestions.DATASET}
 
@@ -313,7 +313,7 @@ class Grouped(suggestions.Helpful):
     groups: Groups
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.GROUPED
 
     @overload
@@ -338,13 +338,15 @@ class Grouped(suggestions.Helpful):
             for text in each.expressions:
                 expression.number(self.dataset._table, text)
         columns.check_output_names(self.groups.by, aggregates)
-        aggregates = {name: self._bounded(each) for name, each in aggregates.items()}
+        aggregates = {
+            name: self._with_bounds(each) for name, each in aggregates.items()
+        }
         bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
         if len(bounded) < len(aggregates):
             return PrivateBoundsQuery(self.dataset, self.groups, dict(aggregates))
         return Query(self.dataset, self.groups, bounded)
 
-    def _bounded(self, each: Any) -> Any:
+    def _with_bounds(self, each: Any) -> Any:
         """Return an aggregate with its bounds; a count of people is one by itself."""
         found = self._with_type_bounds(each)
         if not isinstance(found, CountDistinct):
@@ -356,7 +358,7 @@ class Grouped(suggestions.Helpful):
         table = self.dataset._table
         if not isinstance(each, TypeBounded):
             return each
-        return each.told(lambda text: expression.is_truth(table, text))
+        return each.with_type_bounds(lambda text: expression.is_truth(table, text))
 
 
 def _check_named(unnamed: tuple[Any, ...], aggregates: Mapping[str, Any]) -> None:

@@ -58,7 +58,7 @@ class Edges:
         first, second = (table[name] for name in self.ends)
         wanted = table.filter(first.notnull() & second.notnull() & (first != second))
         found = engine.fetch(wanted.select(*self.ends).distinct())
-        self.origin.unchanged()
+        self.origin.check_unchanged()
         return list({(a, b) if a < b else (b, a) for a, b in found.tuples(self.ends)})
 
 

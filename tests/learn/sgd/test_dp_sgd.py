@@ -175,7 +175,7 @@ def test_devices_decode_what_the_host_drew(deviation):
     room = gradient_noise.code_buffer((3, 1000))
     found = gradient_noise.codes(deviation, room, Seeded(1))
     assert found.dtype == np.uint32
-    expected = codes_of(deviation).decoded(found)
+    expected = codes_of(deviation).decode(found)
     assert np.array_equal(
         gradient_noise.decode(deviation, jax.numpy.asarray(found)), expected
     )

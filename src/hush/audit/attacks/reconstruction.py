@@ -265,17 +265,17 @@ class _Program:
         self.matrix, self.answers = asked.astype(np.float64), answers
         count, people = asked.shape
         self.x = np.full(people, 0.5)
-        self.t = 1.1 * float(np.max(np.abs(self.left()))) + 1.0
+        self.t = 1.1 * float(np.max(np.abs(self.residual()))) + 1.0
         near = self.t / (2 * count)
         # The multipliers of the answers sum to one, as they must at the end.
         self.duals = [np.full(count, 0.5 / count)] * 2 + [near / self.x] * 2
 
-    def left(self) -> Floats:
+    def residual(self) -> Floats:
         found: Floats = self.matrix @ self.x - self.answers
         return found
 
     def slacks(self) -> Parts:
-        left = self.left()
+        left = self.residual()
         return [self.t - left, self.t + left, self.x, 1 - self.x]
 
     def residuals(self) -> Floats:

@@ -111,7 +111,7 @@ def demo(
 
         place = _empty_folder(folder)
         with _steps(out, 4 + len(questions.QUESTIONS)) as step:
-            town = Town.built()
+            town = Town.build()
             town.write(place / "trips.parquet")
             step("opening it")
             ledger = hush.Ledger.open(
@@ -146,7 +146,7 @@ def demo(
             "answers move.",
             f"Report: {place / 'report.html'}",
         )
-        out.give(
+        out.print_json(
             answers=[each.to_dict() for each in answers],
             refused=refusal,
             ledger=whole,

@@ -107,7 +107,7 @@ def _by_region(data: "Dataset") -> Any:
 
 
 def _counts(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
-    truths = [town.inside(name).sum() for name in REGIONS]
+    truths = [town.is_in_region(name).sum() for name in REGIONS]
     panel = _panel(answer, "trips", "trips", REGIONS, truths)
     return (panel,), (
         "The regions are public: each appears whether or not anybody went there."
@@ -115,7 +115,7 @@ def _counts(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
 
 
 def _means(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
-    inside = [town.inside(name) for name in REGIONS]
+    inside = [town.is_in_region(name) for name in REGIONS]
     minutes = [town.minutes[here].mean() for here in inside]
     fares = [town.fare[here].mean() for here in inside]
     panels = (
@@ -148,7 +148,7 @@ def _place_panels(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
     truths = [int((town.place == place).sum()) for place in found]
     whole = _panel(answer, "trips", "trips", [f"place {p}" for p in found], truths)
     most = sorted(whole.rows, key=lambda row: -row.value)[:_SHOWN]
-    every, lonely = len(np.unique(town.place)), town.lonely()
+    every, lonely = len(np.unique(town.place)), town.lonely_places()
     return (Panel("trips", "trips", tuple(most)),), (
         f"{len(found)} places were found, the {len(most)} largest are shown. Of the "
         f"{every:,} places in the data, {lonely:,} were visited by one person only; to "

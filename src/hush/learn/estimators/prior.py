@@ -70,7 +70,7 @@ class Prior:
 
     def factors(self, penalty: float, noise: Perturbation) -> Floats:
         """Return a multiple for each slope and, last, one for the constant."""
-        spread = noise.spread(self.columns + 1)
+        spread = noise.stds(self.columns + 1)
         slope, constant = self._pair(penalty, (float(spread[0]), float(spread[-1])))
         return np.array([*[slope] * self.columns, constant])
 

@@ -146,7 +146,7 @@ class Sampled(Mechanism):
         step = self.grid.step
         diamond = Diamond(self.dimension, math.floor(Fraction(self.radius) / step))
         with np.errstate(all="ignore"):  # a warning would depend on the data
-            cover = Cover.whole(
+            cover = Cover.one_cube(
                 self.potential(x, y), diamond, float(step), self.scale, self.rounding
             )
             return self.grid.floats(draw(cover, source))
@@ -235,12 +235,12 @@ class ExponentialRisk(Sampled):
     @property
     def move(self) -> float:
         """The spread of a row's loss."""
-        return self.risk.spread(self.radius)
+        return self.risk.loss_range(self.radius)
 
     @property
     def rounding(self) -> float:
         """Of the sum of losses."""
-        top = self.risk.spread(self.radius) + 1
+        top = self.risk.loss_range(self.radius) + 1
         return rounding(self.size, self.dimension, top, self.penalty, self.radius)
 
     def potential(self, rows: Any, targets: Any) -> Potential:

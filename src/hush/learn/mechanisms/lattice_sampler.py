@@ -49,7 +49,7 @@ class Diamond:
         """Return which points lie inside."""
         return np.asarray(np.abs(points).sum(axis=1) <= self.radius)
 
-    def meets(self, corners: Points, sides: Points) -> NDArray[np.bool_]:
+    def has_points(self, corners: Points, sides: Points) -> NDArray[np.bool_]:
         """Return which cubes have a point inside."""
         far = corners + sides[:, None] - 1
         near = np.maximum(np.maximum(corners, -far), 0)
@@ -72,7 +72,7 @@ class Cover:
     middle: Floats  # the potential at the centre: no promise, it guides the refining
 
     @classmethod
-    def whole(
+    def one_cube(
         cls,
         potential: Potential,
         diamond: Diamond,
@@ -88,7 +88,7 @@ class Cover:
         return empty._with_cubes(corner, side)
 
     def _with_cubes(self, corners: Points, sides: Points) -> "Cover":
-        inside = self.diamond.meets(corners, sides)
+        inside = self.diamond.has_points(corners, sides)
         corners, sides = corners[inside], sides[inside]
         half = (sides - 1) / 2  # whole and half steps: exact
         lower, middle = self.potential.below(
@@ -108,7 +108,7 @@ class Cover:
         volume = self.diamond.dimension * np.log(self.sides)
         return np.asarray(volume - (self.lower - self.lower.min()) / self.scale)
 
-    def refined(self, kept: float, most: int) -> "Cover":
+    def refine(self, kept: float, most: int) -> "Cover":
         """Return a cover of at most about `most` cubes that keeps about `kept`.
 
         The fewest cubes that together lose half of what is lost are halved.
@@ -145,7 +145,7 @@ class Cover:
         )
         return kept._with_cubes(corners.reshape(-1, d), np.repeat(sides, len(moves)))
 
-    def tries(self, count: int, source: Source) -> Points | None:
+    def first_accepted(self, count: int, source: Source) -> Points | None:
         """Return the first point kept of `count` proposals, or none.
 
         Guarantee: a kept point has exactly the law exp(-potential/scale) on the
@@ -205,8 +205,8 @@ def draw(cover: Cover, source: Source = SECURE) -> Points:
     """
     kept, most = _KEPT, _CUBES
     while True:
-        cover = cover.refined(kept, most)
-        found = cover.tries(_TRIES, source)
+        cover = cover.refine(kept, most)
+        found = cover.first_accepted(_TRIES, source)
         if found is not None:
             return found
         kept, most = (1 + kept) / 2, 2 * most

@@ -129,12 +129,12 @@ class ObjectivePerturbation(Mechanism):
     def tolerance(self) -> float:
         """The gradient norm at which the solver may stop: public."""
         fit = self.size * self.loss.slope_bound * self._length
-        return _TOLERANCE * (fit + self.perturbation.typical(self.dimension))
+        return _TOLERANCE * (fit + self.perturbation.typical_size(self.dimension))
 
     @property
     def radius(self) -> float:
         """How far the solver's answer lies from the ideal release, at most."""
-        hidden = self.perturbation.hidden(self.dimension)
+        hidden = self.perturbation.lattice_error(self.dimension)
         return (hidden + self.tolerance) / self.penalty * _UP
 
     @property
@@ -337,18 +337,22 @@ class Apart(PureNoise):
         slopes = self.slopes.epsilon(distance, dimension - 1)
         return (slopes + self._constant_noise.epsilon(distance, 1)) * (1 + 2.0**-50)
 
-    def hidden(self, dimension: int) -> float:
+    def lattice_error(self, dimension: int) -> float:
         """Return both parts' distances, added."""
-        return self.slopes.hidden(dimension - 1) + self._constant_noise.hidden(1)
+        return self.slopes.lattice_error(
+            dimension - 1
+        ) + self._constant_noise.lattice_error(1)
 
     def draw(self, dimension: int, source: Source = SECURE) -> NDArray[np.float64]:
         """Return one noise vector, the constant's last."""
         slopes = self.slopes.draw(dimension - 1, source)
         return np.concatenate([slopes, self._constant_noise.draw(1, source)])
 
-    def typical(self, dimension: int) -> float:
+    def typical_size(self, dimension: int) -> float:
         """Return both parts' sizes, added."""
-        return self.slopes.typical(dimension - 1) + self._constant_noise.typical(1)
+        return self.slopes.typical_size(
+            dimension - 1
+        ) + self._constant_noise.typical_size(1)
 
     def quantile(self, p: float, dimension: int) -> float:
         """Return both parts' quantiles, added, with half the chance to fail each."""
@@ -357,8 +361,8 @@ class Apart(PureNoise):
             each, dimension - 1
         ) + self._constant_noise.quantile(each, 1)
 
-    def spread(self, dimension: int) -> NDArray[np.float64]:
+    def stds(self, dimension: int) -> NDArray[np.float64]:
         """Return those of the slopes, then that of the constant."""
         return np.concatenate(
-            [self.slopes.spread(dimension - 1), self._constant_noise.spread(1)]
+            [self.slopes.stds(dimension - 1), self._constant_noise.stds(1)]
         )

@@ -43,7 +43,7 @@ def clipped_sum(
     valid = jnp.ones(jnp.shape(leaves[0])[0], bool)
     sums = clipping.group_sums(parts, valid, clip, 1)
     flat = jnp.concatenate([each[0] for each in sums]) * clip
-    return Program.shaped(flat, params)
+    return Program.as_parameters(flat, params)
 
 
 def noise(plan: Training, *, source: Source = SECURE) -> Any:
@@ -72,7 +72,7 @@ def step(
     found = np.where(found < rows[0].shape[0], found, -1)
     least = 2 if plan.sampling == "poisson" else 1  # as in Program.advance
     slots = batches.arranged([found], plan.rows, least)[0]
-    given = program.placed(
+    given = program.on_devices(
         (slots, np.int32(slots.shape[0]), noise(plan, source=source))
     )
     return program.gradient(plan, params, rows, *given)

@@ -65,12 +65,12 @@ class Program:
         return sum(int(np.size(leaf)) for leaf in self.leaves)
 
     @cached_property
-    def longest(self) -> int:
+    def additions_per_square(self) -> int:
         """How many additions a square meets in a norm, at most."""
         return additions_per_square(self.traced, self.leaves)
 
     @cached_property
-    def widest(self) -> int:
+    def most_rows(self) -> int:
         """How many rows a pass may hold: fewer where their convolutions are large."""
         each = 1
         for tap in self.traced.taps:
@@ -113,7 +113,7 @@ class Program:
             return None
         return Mesh(np.array(self.devices), ("rows",))
 
-    def placed(self, tree: Any) -> Any:
+    def on_devices(self, tree: Any) -> Any:
         """Return arrays on the devices of this program, whole on each of them."""
         if self._mesh is None:
             return jax.device_put(tree)
@@ -145,7 +145,7 @@ class Program:
             wide=plan.wide,
         )
 
-    def noisy(
+    def noisy_gradient(
         self,
         plan: Training,
         params: Any,
@@ -192,7 +192,7 @@ class Program:
         return _in_shapes_of(params, noisy)
 
     @staticmethod
-    def shaped(flat: Any, params: Any) -> Any:
+    def as_parameters(flat: Any, params: Any) -> Any:
         """Return a flat vector in the shape of the parameters."""
         return _in_shapes_of(params, _pieces(flat, params))
 
@@ -221,7 +221,7 @@ class Program:
             count: Any,
         ) -> tuple[State, Any]:
             def one(i: Any, state: State) -> State:
-                gradient = self.noisy(
+                gradient = self.noisy_gradient(
                     plan, state.params, data, slots[i], passes[i], noise[i]
                 )
                 return self._advance(state, gradient)
@@ -255,9 +255,9 @@ class Program:
     @cached_property
     def gradient(self) -> Any:
         """`noisy`, compiled."""
-        return jax.jit(self.noisy, static_argnums=0)
+        return jax.jit(self.noisy_gradient, static_argnums=0)
 
-    def ahead(self, plan: Training) -> int:
+    def steps_per_call(self, plan: Training) -> int:
         """Return how many steps one compiled call makes."""
         most = max(1, min(_AHEAD, _NOISE // self.dimension, plan.steps))
         calls = -(-plan.steps // most)
@@ -270,18 +270,18 @@ class Program:
 
         A state is gone once the next one is asked for: its memory is used again.
         """
-        ahead = self.ahead(plan)
+        ahead = self.steps_per_call(plan)
         places = batches.positions(plan.records, rows[0].shape[0])
         order = permutation(places, source=source).astype(np.int32)
         order[order >= rows[0].shape[0]] = -1  # nobody is there
-        data = self.placed(list(rows))
-        state = self.placed(jax.tree.map(jnp.array, state))
+        data = self.on_devices(list(rows))
+        state = self.on_devices(jax.tree.map(jnp.array, state))
         done = int(state.step)
         # One pass is compiled otherwise than several: of a Poisson batch, which may
         # be of any size, never one.
         poisson = plan.sampling == "poisson"
         least = -(-plan.batch // plan.rows) + (1 if poisson else 0)
-        run = self._run_stepwise if self._convolves else self._together
+        run = self._run_stepwise if self._convolves else self._run_in_one_call
         rooms = [gradient_noise.code_buffer((ahead, self.dimension)) for _ in range(2)]
         read: list[Any] = [0, 0]  # something that is ready once a room has been read
         while done < plan.steps:
@@ -295,14 +295,14 @@ class Program:
             yield state
         jax.block_until_ready(read)
 
-    def _together(
+    def _run_in_one_call(
         self, plan: Training, state: State, data: Any, *given: Any
     ) -> tuple[State, Any]:
         """Make all steps in one call."""
         *arrays, count = given
         arrays.append(np.int32(count))
         if self._mesh is not None:  # else a call takes them itself, and faster
-            arrays = self.placed(arrays)
+            arrays = self.on_devices(arrays)
         found: tuple[State, Any] = self._compiled(plan, state, data, *arrays)
         return found
 
@@ -319,11 +319,11 @@ class Program:
         """Make every pass and every step a call of its own."""
         last = state.step
         for i in range(count):
-            total = self.placed(self._empty(plan))
+            total = self.on_devices(self._empty(plan))
             for each in slots[i, : passes[i]]:
-                place = self.placed(each)
+                place = self.on_devices(each)
                 total = self._pass(plan, state.params, data, place, total)
-            state, last = self._finish(plan, state, total, self.placed(noise[i]))
+            state, last = self._finish(plan, state, total, self.on_devices(noise[i]))
         return state, last
 
 

@@ -32,7 +32,7 @@ class Trained(suggestions.Helpful):
     delta: float = 1e-5
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.TRAINED
 
     @property

@@ -108,9 +108,9 @@ def plan(
         "steps": steps,
         "sampling": sampling,
         "dimension": program.dimension,
-        "longest": program.longest,
+        "longest": program.additions_per_square,
         "devices": max(len(devices), 1),
-        "widest": program.widest,
+        "widest": program.most_rows,
     }
     if std is None:
         std = dp_sgd.default_noise(public, epsilon, delta)
@@ -247,7 +247,7 @@ def train(
         saved = Checkpoint.open(checkpoint, repr(run), program.start(), version)
     shown_at = dp_sgd.delta(run.records) if delta is None else delta
     session = Session(program, saved, max(1, run.steps // 20), shown_at, progress)
-    with nullcontext() if saved is None else saved.alone():
+    with nullcontext() if saved is None else saved.exclusive():
         done = 0 if saved is None else _steps_done(saved, program, source)
         if done == run.steps:
             warnings.warn(_FINISHED.format(checkpoint), stacklevel=3)
@@ -263,8 +263,8 @@ def train(
             notes={} if saved is None else {"checkpoint": saved.name},
         )
     return Trained(
-        params=program.shaped(np.asarray(values["params"]), program.params),
-        average=program.shaped(np.asarray(values["average"]), program.params),
+        params=program.as_parameters(np.asarray(values["params"]), program.params),
+        average=program.as_parameters(np.asarray(values["average"]), program.params),
         training=run,
         seeded=bool(source.seeded),
         release=release,

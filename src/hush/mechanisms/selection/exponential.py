@@ -54,7 +54,7 @@ class Pieces:
         cuts[0], cuts[-1] = 0, cells
         return cls(utilities, cuts, low, high, bits)
 
-    def at(self, cells: NDArray[np.int64]) -> Any:
+    def utilities_at(self, cells: NDArray[np.int64]) -> Any:
         """Return the utility in each of some cells."""
         places = np.searchsorted(self.cuts, cells, side="right") - 1
         return self.utilities[np.minimum(places, len(self.utilities) - 1)]

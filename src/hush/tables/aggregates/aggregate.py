@@ -363,7 +363,7 @@ class TypeBounded:
     expressions: tuple[str, ...]
     make: Callable[..., Aggregate]
 
-    def told(self, truth: Callable[[str], bool]) -> Aggregate:
+    def with_type_bounds(self, truth: Callable[[str], bool]) -> Aggregate:
         """Return the aggregate, where `truth` says which texts are truth values."""
         own = [
             value_range.TRUTH if truth(each) else value_range.bounds_of(each)

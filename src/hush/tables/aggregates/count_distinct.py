@@ -42,8 +42,10 @@ class Different(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group."""
-        found = expression.typed_value(bounded.placed, self.text).value
-        table = named_apart(bounded.placed.mutate(**{_VALUE: found}), (_VALUE,))
+        found = expression.typed_value(bounded.table_with_groups, self.text).value
+        table = named_apart(
+            bounded.table_with_groups.mutate(**{_VALUE: found}), (_VALUE,)
+        )
         table = table.filter(table[_VALUE].notnull())
         pair = (*bounded.by, _VALUE)
         if bounded.unit is not None:
@@ -75,7 +77,7 @@ class Whole(Additive):
         return 1
 
     @property
-    def span(self) -> tuple[int, int]:
+    def row_range(self) -> tuple[int, int]:
         """Each counts for one."""
         return 0, 1
 
@@ -84,12 +86,12 @@ class Whole(Additive):
         """One."""
         return Fraction(1)
 
-    def fine(self, found: QueryResult, key: Key) -> int:
+    def fine_steps(self, found: QueryResult, key: Key) -> int:
         """Return the number of one group."""
         number: int = found[self.counted].get(key, 0)
         return number
 
-    def guess(self, cell: float, mechanism: Mechanism) -> list[float]:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> list[float]:
         """Return as many as there are rows."""
         return [cell]
 
@@ -168,9 +170,13 @@ class Present(Relation):
         """One row per group that somebody is in."""
         unit = str(bounded.unit)
         if bounded.keys is None or len(bounded.keys) > self.most:
-            found = votes.holders(bounded.placed, unit, bounded.by, cap=self.most)
+            found = votes.holders(
+                bounded.table_with_groups, unit, bounded.by, cap=self.most
+            )
             return found.rename(_n="_people")
-        known = bounded.placed.filter(bounded.placed[unit].notnull())
+        known = bounded.table_with_groups.filter(
+            bounded.table_with_groups[unit].notnull()
+        )
         held = {name: known[name] for name in bounded.by}
         people = known.select(_unit=known[unit], **held).distinct()
         if bounded.by:

@@ -56,7 +56,7 @@ class Tally(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group and cell that has rows."""
-        return bounded.tallied(self._code, self.size)
+        return bounded.cell_counts(self._code, self.size)
 
     def _code(self, table: ir.Table) -> Any:
         """Return 0 where a row is in no cell, and 1 above its cell elsewhere."""
@@ -156,7 +156,7 @@ class Counts(Additive):
         return UNIT
 
     @property
-    def span(self) -> tuple[int, int]:
+    def row_range(self) -> tuple[int, int]:
         """A row counts for one."""
         return 0, 1
 
@@ -170,12 +170,12 @@ class Counts(Additive):
         """A unit of weight."""
         return Fraction(1, UNIT)
 
-    def fine(self, found: QueryResult, key: Key) -> list[int]:
+    def fine_steps(self, found: QueryResult, key: Key) -> list[int]:
         """Return the weight of every cell of a group."""
         group = found[self.tally].get(key, {})
         return [group.get(i, 0) for i in range(self.tally.size)]
 
-    def guess(self, cell: float, mechanism: Mechanism) -> list[list[float]]:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> list[list[float]]:
         """Return rows spread evenly over the cells."""
         return [[cell / self.tally.size] * self.tally.size]
 
@@ -241,7 +241,7 @@ class Heaviest(Part):
 
     def sensitivity(self, norm: int) -> int:
         """Return the ℓ1 distance of neighbors over all groups and values."""
-        return UNIT * _limit_over_cells(self.limit, 2).reach(0, 1, norm=1)
+        return UNIT * _limit_over_cells(self.limit, 2).distance(0, 1, norm=1)
 
     def mechanism(self, amount: Amount) -> Mechanism:
         """Return the choice that spends an ε."""
@@ -262,16 +262,16 @@ class Heaviest(Part):
         values[:] = self.tally.cells
         return values[np.asarray(answer)]
 
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return how many rows the choice may be short of the best, at a level."""
         gap = mechanism.error.among(self.tally.size)
         return float(gap.quantile(level)) / UNIT
 
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> Any:
         """Return the first values."""
         return self.read([list(range(self.count))])
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say how far one person can move it."""
         return f"counts move by at most {self.sensitivity(1) / UNIT:g} rows."
 

@@ -239,14 +239,16 @@ class Cut(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group and cell that has rows."""
-        if bounded.sampled:
-            return bounded.tallied(self.code, self.axis.size)
-        value = expression.unclamped(bounded.weighted, self.text)
-        return cell_weights(bounded.weighted, bounded.by, value, self.axis)
+        if bounded.is_sampled:
+            return bounded.cell_counts(self.code, self.axis.size)
+        value = expression.unclamped(bounded.table_with_weights, self.text)
+        return cell_weights(bounded.table_with_weights, bounded.by, value, self.axis)
 
-    def chosen(self, bounded: BoundedRows) -> Relation:
+    def relation_to_run(self, bounded: BoundedRows) -> Relation:
         """Return the cells counted in process where the engine runs there."""
-        return CellsInProcess(self) if CellsInProcess.serves(self, bounded) else self
+        return (
+            CellsInProcess(self) if CellsInProcess.can_replace(self, bounded) else self
+        )
 
     def code(self, table: ir.Table) -> Any:
         """Return 0 where a row has no value, and 1 above its cell elsewhere."""
@@ -280,18 +282,18 @@ class _Ranked(Part):
         """Return the ℓ1 distance of neighbors over all groups and cells."""
         # A row that changes its value leaves one cell and enters another.
         apart = Limit(self.limit.rows, self.limit.neighbors, 2, 2)
-        return UNIT * apart.reach(0, 1, norm=1)
+        return UNIT * apart.distance(0, 1, norm=1)
 
     def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> Any:
         """Return the histograms of the groups."""
         rows, by = found[self.cut]
         return group_histograms(rows, by, keys, self.cut.axis)
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say how far one person can move it."""
         return f"ranks move by at most {self.sensitivity(1) / UNIT:g} rows."
 
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return the rank error of a choice at a level, in rows."""
         return float(mechanism.error.quantile(level)) / UNIT
 
@@ -328,7 +330,7 @@ class Enclosed(_Ranked):
         low, high = axis.low_edges(found.low), axis.high_edges(found.high)
         return np.stack([point, np.minimum(low, point), np.maximum(high, point)])
 
-    def guess(self, cell: float, mechanism: Any) -> Any:
+    def typical_values(self, cell: float, mechanism: Any) -> Any:
         """Return the ends for values spread evenly over the bounds."""
         lower, upper = self.bounds
         slack = 0.0
@@ -366,7 +368,7 @@ class Chosen(_Ranked):
         """Return the values in the column's own units, a column per level."""
         return self.cut.axis.values(answer)
 
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> Any:
         """Return levels spread evenly over the bounds."""
         lower, upper = self.bounds
         return np.array([[lower + at * (upper - lower) for at in self.at]])
@@ -591,16 +593,16 @@ class CellsInProcess(Relation):
         return self.cut.axis.size + 1
 
     @classmethod
-    def serves(cls, cut: "Cut", bounded: BoundedRows) -> bool:
+    def can_replace(cls, cut: "Cut", bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
         if (
             bounded.keys is None
-            or bounded.sampled
+            or bounded.is_sampled
             or not can_be_fetched(bounded.table, bounded.unit)
         ):
             return False
         few = len(bounded.keys) * cls(cut)._codes <= _CODES
-        return few and bounded.near
+        return few and bounded.is_near
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per row with a person: the person, and a code."""

@@ -36,7 +36,7 @@ class _Moments:
     def _texts(self) -> tuple[str, ...]:
         return tuple(text for text, _ in self.columns)
 
-    def first(self, limit: Limit, i: int) -> Statistic:
+    def first_moment(self, limit: Limit, i: int) -> Statistic:
         """Return Σ w·(x_i - middle)."""
         return Statistic(limit, Form.CENTERED, self._term(i))
 
@@ -44,7 +44,7 @@ class _Moments:
         """Return Σ w."""
         return Statistic(limit, Form.PRESENT, self._term(0))
 
-    def second(self, limit: Limit, i: int, j: int) -> Statistic:
+    def second_moment(self, limit: Limit, i: int, j: int) -> Statistic:
         """Return Σ w·(x_i - middle)·(x_j - middle)."""
         others = tuple(
             t for t in self._texts if t not in (self._texts[i], self._texts[j])
@@ -60,10 +60,10 @@ class _Moments:
         """Return the covariance of columns i and j: value, low, high."""
         number = released[self.number(limit)]
         halves = [float(grid.half) for _, grid in self.columns]
-        one = ratio(released[self.first(limit, i)], number, halves[i])
-        two = ratio(released[self.first(limit, j)], number, halves[j])
+        one = ratio(released[self.first_moment(limit, i)], number, halves[i])
+        two = ratio(released[self.first_moment(limit, j)], number, halves[j])
         most = halves[i] * halves[j]
-        both = ratio(released[self.second(limit, i, j)], number, most)
+        both = ratio(released[self.second_moment(limit, i, j)], number, most)
         least, largest = _product_range(one, two, square=i == j)
         floor = 0.0 if i == j else -most
         found = both[0] - one[0] * two[0], both[1] - largest, both[2] - least
@@ -105,8 +105,8 @@ class Variance(Aggregate):
         """The second and first moments around the middle, and the number of values."""
         parts = self._moments
         return (
-            (parts.second(limit, 0, 0), 1.0),
-            (parts.first(limit, 0), 1.0),
+            (parts.second_moment(limit, 0, 0), 1.0),
+            (parts.first_moment(limit, 0), 1.0),
             (parts.number(limit), 0.5),
         )
 
@@ -164,9 +164,9 @@ class _Both(Aggregate):
         """The product's moment, both means and the number of rows."""
         parts = self._moments
         return (
-            (parts.second(limit, 0, 1), 1.0),
-            (parts.first(limit, 0), 0.5),
-            (parts.first(limit, 1), 0.5),
+            (parts.second_moment(limit, 0, 1), 1.0),
+            (parts.first_moment(limit, 0), 0.5),
+            (parts.first_moment(limit, 1), 0.5),
             (parts.number(limit), 0.5),
         )
 
@@ -189,7 +189,7 @@ class Correlation(_Both):
     def needs(self, limit: Limit) -> Needs:
         """What the covariance needs, and both second moments."""
         parts = self._moments
-        squares = ((parts.second(limit, i, i), 0.5) for i in (0, 1))
+        squares = ((parts.second_moment(limit, i, i), 0.5) for i in (0, 1))
         return (*super().needs(limit), *squares)
 
     def answer(self, limit: Limit, released: Released) -> Estimate:

@@ -54,7 +54,7 @@ class Field:
     bits: int
 
     @property
-    def inside(self) -> Any:
+    def masked_value(self) -> Any:
         """The number, cut to its width."""
         mask = ibis.literal((1 << self.bits) - 1, "int64")
         return self.value.cast("int64") & mask
@@ -87,7 +87,7 @@ class Caps:
             checks.whole("groups", self.groups, at_least=1)
 
     @property
-    def binding(self) -> bool:
+    def limits_groups(self) -> bool:
         """Whether the rows that are kept can be in too many groups."""
         return self.groups is not None and self.groups < self.rows
 
@@ -148,9 +148,9 @@ def capped_rows(
     _check(table, unit, fields, caps, group, tell)
     known = table.filter(table[unit].notnull())
     mark = tuple(known[name] for name in tell)
-    inside = [field.inside for field in fields]
+    inside = [field.masked_value for field in fields]
     wide = sum(field.bits for field in fields)
-    places = runs_on_duckdb(known) and (caps.rows <= PLACES or not caps.binding)
+    places = runs_on_duckdb(known) and (caps.rows <= PLACES or not caps.limits_groups)
     full = not has_room_for_hash(wide)
     if tell or (full and not (places and wide <= BITS)):
         kept = _by_hash(known, unit, fields, inside, caps, group, mark, salt)
@@ -212,7 +212,7 @@ def packed_words(
     hash.
     """
     known = table.filter(table[unit].notnull())
-    content = _content(fields, [field.inside for field in fields])
+    content = _content(fields, [field.masked_value for field in fields])
     wide = sum(field.bits for field in fields)
     # Within one person the exclusive or tells every two contents apart.
     start = ibis.literal(salt, "int64")
@@ -254,7 +254,7 @@ def _by_lists(
     ordered = listed.mutate(_list=listed["_list"].sort())
     cut = ordered.mutate(_list=ordered["_list"][0 : caps.rows])
     kept = cut.select("_unit", _word=cut["_list"].unnest())
-    if group is None or caps.groups is None or not caps.binding:
+    if group is None or caps.groups is None or not caps.limits_groups:
         return kept
     coded = kept.mutate(_code=_field_of_word(kept["_word"], fields, group))
     # Words of different groups differ, so the first words of groups are in a row.
@@ -290,7 +290,7 @@ def _by_places(
     """
     rows = caps.rows
     listed = words.group_by("_unit").agg(_list=smallest(words["_word"], rows))
-    if group is None or caps.groups is None or not caps.binding:
+    if group is None or caps.groups is None or not caps.limits_groups:
         kept = listed.select("_unit", _word=listed["_list"].unnest())
         return kept if sealed is None else unseal(kept, "_unit", ["_word"], sealed)
     names = [f"_w{i}" for i in range(rows)]
@@ -378,7 +378,7 @@ def _by_hash(
     whole = ibis.literal(UNIT, "int64")
     sure = light | (joined["_hash"] < joined["_cut"])
     kept = joined.filter(sure | last).mutate(_w=ibis.ifelse(sure, whole, share))
-    if group is None or caps.groups is None or not caps.binding:
+    if group is None or caps.groups is None or not caps.limits_groups:
         return kept
     firsts = kept.group_by(_person=kept["_unit"], _code=kept[group]).agg(
         _first=kept["_hash"].min()

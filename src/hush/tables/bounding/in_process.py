@@ -135,9 +135,9 @@ def kept_words(rows: Rows, caps: Caps, group: tuple[int, int]) -> Ints:
     caps.groups groups; they depend on that person's words alone.
     """
     ordered = _Ordered(rows)
-    few = np.minimum(ordered.held, caps.rows)
-    words = ordered.least(few)
-    if caps.groups is None or not caps.binding:
+    few = np.minimum(ordered.row_counts, caps.rows)
+    words = ordered.smallest_words(few)
+    if caps.groups is None or not caps.limits_groups:
         return words
     shift, mask = group
     code = ((words >> shift) & mask).astype(np.min_scalar_type(-1 - mask))
@@ -157,7 +157,7 @@ class _Ordered:
         return self.rows.numbers["_word"]
 
     @cached_property
-    def _number(self) -> int:
+    def _number_bits(self) -> int:
         """Bits of a row's number."""
         return max(len(self.words) - 1, 1).bit_length()
 
@@ -165,7 +165,7 @@ class _Ordered:
     def _leading_bits(self) -> int:
         """Leading bits of words for which there is room."""
         person = max(self.rows.many - 1, 1).bit_length()
-        return min(_LEAD, 64 - self._number - person)
+        return min(_LEAD, 64 - self._number_bits - person)
 
     @cached_property
     def order(self) -> Keys:
@@ -175,16 +175,16 @@ class _Ordered:
         for some in blocks(len(words)):
             key = people[some].astype(np.uint64) << np.uint64(self._leading_bits)
             key |= words[some].view(np.uint64) >> np.uint64(WORD - self._leading_bits)
-            key <<= np.uint64(self._number)
+            key <<= np.uint64(self._number_bits)
             key |= np.arange(some.start, some.stop, dtype=np.uint64)
             order[some] = key
         order.sort()
         return order
 
     @cached_property
-    def start(self) -> Ints:
+    def starts(self) -> Ints:
         """Where the rows of each person with rows start."""
-        order, below = self.order, np.uint64(self._leading_bits + self._number)
+        order, below = self.order, np.uint64(self._leading_bits + self._number_bits)
         found = [np.zeros(min(len(order), 1), np.int64)]
         for some in blocks(len(order) - 1):
             person = order[some.start : some.stop + 1] >> below
@@ -192,25 +192,25 @@ class _Ordered:
         return np.concatenate(found)
 
     @cached_property
-    def held(self) -> Ints:
+    def row_counts(self) -> Ints:
         """How many rows each of them has."""
-        return np.diff(self.start, append=len(self.order))
+        return np.diff(self.starts, append=len(self.order))
 
-    def least(self, few: Ints) -> Ints:
+    def smallest_words(self, few: Ints) -> Ints:
         """Return the `few` smallest words of each person in order, person by person."""
-        keys = self.order[_runs(self.start, few)]
-        found, begin = self._words(keys), np.cumsum(few) - few
+        keys = self.order[_runs(self.starts, few)]
+        found, begin = self._words_of(keys), np.cumsum(few) - few
         own = self._tied_people(keys, begin, few)
         if len(own):
-            held, less = self.held[own], few[own]
-            words = self._words(self.order[_runs(self.start[own], held)])
+            held, less = self.row_counts[own], few[own]
+            words = self._words_of(self.order[_runs(self.starts[own], held)])
             words = words[np.lexsort((words, np.repeat(own, held)))]
             found[_runs(begin[own], less)] = words[_runs(np.cumsum(held) - held, less)]
         return found
 
-    def _words(self, keys: Keys) -> Ints:
+    def _words_of(self, keys: Keys) -> Ints:
         """Return the words of sorted numbers."""
-        number = keys & np.uint64((1 << self._number) - 1)
+        number = keys & np.uint64((1 << self._number_bits) - 1)
         return self.words[number.view(np.int64)]
 
     def _tied_people(self, keys: Keys, begin: Ints, few: Ints) -> Ints:
@@ -218,10 +218,10 @@ class _Ordered:
 
         The first one that is left out counts too: it may be smaller than the last.
         """
-        lead = keys >> np.uint64(self._number)
+        lead = keys >> np.uint64(self._number_bits)
         inner = np.flatnonzero(lead[1:] == lead[:-1])  # of one person: that is above
-        more = np.flatnonzero(self.held > few)
-        left_out = self.order[(self.start + few)[more]] >> np.uint64(self._number)
+        more = np.flatnonzero(self.row_counts > few)
+        left_out = self.order[(self.starts + few)[more]] >> np.uint64(self._number_bits)
         edge = more[left_out == lead[(begin + few)[more] - 1]]
         within = np.searchsorted(begin, inner, side="right") - 1
         return np.union1d(within, edge)
@@ -293,11 +293,13 @@ class SampledSums(Relation):
         return (self.sums,)
 
     @classmethod
-    def serves(cls, sums: Sums, bounded: BoundedRows) -> bool:
+    def can_replace(cls, sums: Sums, bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
-        if not bounded.sampled or not can_be_fetched(bounded.table, bounded.unit):
+        if not bounded.is_sampled or not can_be_fetched(bounded.table, bounded.unit):
             return False
-        places = not bounded.caps.binding or bounded.rows <= contribution_caps.PLACES
+        places = (
+            not bounded.caps.limits_groups or bounded.rows <= contribution_caps.PLACES
+        )
         return places and contribution_caps.has_room_for_hash(
             sum(bounded.widths(sums.codes).values())
         )

@@ -72,7 +72,7 @@ class Origin:
     again: Callable[[], None] | None = None
 
     @classmethod
-    def beside(cls, kind: str, paths: Iterable[str], **more: Any) -> "Origin":
+    def of_scanned_files(cls, kind: str, paths: Iterable[str], **more: Any) -> "Origin":
         """Return the origin of a frame that reads files of this machine when asked."""
         local = [unquote(each.removeprefix("file://")) for each in paths]
         known = [Path(each) for each in local if each.startswith("/")]
@@ -95,7 +95,7 @@ class Origin:
             return self.kind
         return marked(ledger, repr([each.facts for each in self.files]))
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Refuse files that are gone or not what was opened."""
         for each in self.files:
             try:
@@ -117,7 +117,7 @@ class Origin:
 def refuse_changed(origins: Iterable[Origin]) -> None:
     """Refuse files that are gone or not what was opened."""
     for each in origins:
-        each.unchanged()
+        each.check_unchanged()
 
 
 def refuse_changed_while_drawn(origins: Iterable[Origin]) -> None:

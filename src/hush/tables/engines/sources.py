@@ -117,7 +117,9 @@ def _source_of(given: Any, name: str | None, types: Mapping[str, str] | None) ->
         connection = ibis.polars.connect()
         table = connection.create_table(called, engine.plain_frame(given))
         return Source(
-            table, called, Origin.beside("memory", _scanned_files(given), shut=True)
+            table,
+            called,
+            Origin.of_scanned_files("memory", _scanned_files(given), shut=True),
         )
     if made_by in ("pandas", "polars", "pyarrow"):
         extra = "arrow" if made_by == "pyarrow" else made_by
@@ -163,7 +165,7 @@ def _address(text: str, name: str | None, types: Mapping[str, str]) -> Source:
     # First what the files are, then what is in them: what came between is noticed.
     origin = Origin.of_files(found, files.separator(found))
     opened = files.open_files(found, called, types)
-    origin.unchanged()
+    origin.check_unchanged()
     return Source(opened, called, origin)
 
 
@@ -206,7 +208,7 @@ def _memory(frame: Any, name: str) -> Source:
     )
     made = without_engine_text(register_frame, lambda: failed)
     read = getattr(frame, "files", ()) if isinstance(frame, _dataset()) else ()
-    return Source(made, name, Origin.beside("memory", read, shut=True))
+    return Source(made, name, Origin.of_scanned_files("memory", read, shut=True))
 
 
 def _dataset() -> Any:
@@ -245,7 +247,7 @@ def _spark(frame: Any, name: str) -> Source:
     view = f"hush_{next(_VIEWS)}_{name}"
     frame.createOrReplaceTempView(view)
     connection = ibis.pyspark.connect(frame.sparkSession)
-    origin = Origin.beside("spark", frame.inputFiles())
+    origin = Origin.of_scanned_files("spark", frame.inputFiles())
     return Source(connection.table(view), name, origin)
 
 

@@ -79,7 +79,9 @@ class PackedVotes(Relation):
     def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
         """Return one row per key that somebody holds, as `VotesWithSums` does."""
         keys, vote, weighed = self._tally(relation, bounded.rows)
-        named = zip(self.ballot.by, (each.listed for each in keys), strict=True)
+        named = zip(
+            self.ballot.by, (each.nullable_values for each in keys), strict=True
+        )
         return Columns({**dict(named), self.ballot.column: vote, "_n": weighed})
 
     def _tally(self, relation: ir.Table, rows: int) -> Tally:
@@ -117,7 +119,7 @@ def _part(
         left = hash_of(relation[PERSON]) % ibis.literal(parts, "int64")
         relation = relation.filter(left == ibis.literal(part, "int64"))
     words, decoded = layout.read(relation)
-    vote, weighed = words.tallied(rule)
+    vote, weighed = words.votes_and_weights(rule)
     held = np.flatnonzero(vote + weighed)
     return decoded(held), vote[held], weighed[held]
 

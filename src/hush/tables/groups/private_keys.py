@@ -96,15 +96,15 @@ class SelectedKeys(Part):
         """Return the keys."""
         return answer
 
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return nothing: keys have no error bar."""
         return float("nan")
 
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> Any:
         """Return no keys."""
         return []
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say what one person can do to it."""
         return f"one person votes for at most {self.ballot.cap} keys."
 
@@ -133,7 +133,7 @@ class FoundGroups(Groups):
         return _UNKNOWN
 
     @property
-    def touched(self) -> int:
+    def groups_per_person(self) -> int:
         """The keys that a person keeps."""
         return self.cap
 
@@ -198,7 +198,7 @@ class FoundGroups(Groups):
         """Whether rows need no search for their key."""
         return True
 
-    def words(self, *, cut: bool) -> str:
+    def describe(self, *, cut: bool) -> str:
         """Say what the groups are, and whether rows of others are `cut`."""
         kept = "of who has more, other rows do not count" if cut else "all rows count"
         return (

@@ -248,7 +248,7 @@ class PublicGroups(Groups):
         return self.listed
 
     @property
-    def matched(self) -> tuple[Key, ...]:
+    def engine_keys(self) -> tuple[Key, ...]:
         """The keys as values of their columns, as engines compare them."""
         return self.exact or self.listed
 
@@ -258,7 +258,7 @@ class PublicGroups(Groups):
         return len(self.keys)
 
     @property
-    def touched(self) -> int:
+    def groups_per_person(self) -> int:
         """How many of them one person can be in."""
         return len(self.keys)
 
@@ -282,18 +282,18 @@ class PublicGroups(Groups):
 
     def rows(self, table: ir.Table, unit: str | None) -> ir.Table:
         """Return the rows that belong to one of the groups."""
-        return rows_of_keys(table, self.by, self.matched)
+        return rows_of_keys(table, self.by, self.engine_keys)
 
     def place(self, table: ir.Table) -> Any:
         """Return the place of a row's key among the keys."""
-        return place_of_key(table, self.by, self.matched)
+        return place_of_key(table, self.by, self.engine_keys)
 
     def is_near(self, table: ir.Table) -> bool:
         """Whether that place is counted, or among few keys."""
-        few = len(self.matched) <= FEW
-        return few or is_range(table, self.by, self.matched)
+        few = len(self.engine_keys) <= FEW
+        return few or is_range(table, self.by, self.engine_keys)
 
-    def words(self, *, cut: bool) -> str:
+    def describe(self, *, cut: bool) -> str:
         """Say what the groups are."""
         del cut
         if not self.by:

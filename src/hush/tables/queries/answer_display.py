@@ -113,7 +113,7 @@ class Shown(suggestions.Helpful, ABC):
     """
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.ANSWER
 
     def __iter__(self) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Planned:
     def noise(self) -> dict[str, float]:
         """Half-width of each noised number at the level, in its own units."""
         pairs = self.compiled.mechanism_of.items()
-        return {part.name: part.bar(m, self.level) for part, m in pairs}
+        return {part.name: part.half_width(m, self.level) for part, m in pairs}
 
     @cached_property
     def error(self) -> dict[str, float]:
@@ -62,7 +62,9 @@ class Planned:
         quantiles) are left out.
         """
         compiled, noised = self.compiled, self.compiled.mechanism_of
-        guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in noised.items()}
+        guesses = {
+            p: np.asarray(p.typical_values(self.cell, m)) for p, m in noised.items()
+        }
         found = {}
         for name, aggregate in compiled.query.aggregates.items():
             bars = compiled.half_widths(name, self.level)

@@ -178,7 +178,9 @@ def jax_speed():
                 examples[f"hush, {sampling}"] = batch * steps
             if model.startswith("MLP"):
                 own = device(program, plan, data, runs)
-                examples["hush, poisson, device only"] = batch * program.ahead(plan)
+                examples["hush, poisson, device only"] = batch * program.steps_per_call(
+                    plan
+                )
             else:
                 slots_ = jnp.zeros(plan.rows, jnp.int32)
                 empty = program._empty(plan)
@@ -199,7 +201,7 @@ def device(program, plan, data, runs):
     import jax
     import jax.numpy as jnp
 
-    ahead, passes = program.ahead(plan), -(-plan.batch // plan.rows)
+    ahead, passes = program.steps_per_call(plan), -(-plan.batch // plan.rows)
     given = (
         data,
         jnp.zeros((ahead, passes, plan.rows), jnp.int32),

@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush import foreign_names, mechanisms, suggestions
-from hush.errors import InvalidArgument, brief
+from hush.errors import InvalidArgument, short_traceback
 from hush.holdout import Holdout
 from hush.learn import PCA, KMeans, sgd
 from hush.mechanisms import Gaussian, Laplace
@@ -102,7 +102,7 @@ def test_what_python_says_well_is_left_to_python():
 
 
 def test_an_error_of_the_function_itself_is_not_taken_for_one_of_the_call():
-    @brief
+    @short_traceback
     def length(given):
         return len(given)
 

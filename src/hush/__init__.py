@@ -103,7 +103,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         # Not `from hush import suggestions`, which would ask here for the name it is.
         suggestions = importlib.import_module("hush.suggestions")
-        raise suggestions.absent("hush", name, sys._getframe(1))
+        raise suggestions.missing_in_module("hush", name, sys._getframe(1))
     module, _, symbol = _HOME[name].partition(":")
     return getattr(importlib.import_module(module), symbol)
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from hush.errors import InvalidArgument
 
 
-def _single(value: object) -> bool:
+def _is_single(value: object) -> bool:
     return isinstance(value, str) or not hasattr(value, "__len__")
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a value as errors show it: many of them may be the data, by mistake.
 
     Example:
@@ -25,13 +25,13 @@ def shown(value: object) -> str:
         ('0.5', '(0, 80)', 'a list', 'a tuple')
     """
     pair = isinstance(value, (tuple, list)) and len(value) <= 2
-    if _single(value) or (pair and all(map(_single, value))):  # type: ignore[call-overload]
+    if _is_single(value) or (pair and all(map(_is_single, value))):  # type: ignore[call-overload]
         return repr(value)
     return f"a {type(value).__name__}"
 
 
 def _refuse(name: str, value: object, want: str) -> InvalidArgument:
-    return InvalidArgument(f"{name} must be {want}; got {shown(value)}.")
+    return InvalidArgument(f"{name} must be {want}; got {value_text(value)}.")
 
 
 _PLAIN = 1 << 64  # a numerator that no float overflows at
@@ -88,7 +88,7 @@ def rational(name: str, value: Any, *, above: float | None = 0) -> Fraction:
 
     Its parts are Python's own numbers: those of NumPy wrap around at 64 bits.
     """
-    if type(value) is Fraction and above == 0 and _own(value):
+    if type(value) is Fraction and above == 0 and _is_pure_python(value):
         top = value.numerator
         if 0 < top < _PLAIN:
             return value  # what is checked once is asked again at every draw
@@ -98,8 +98,8 @@ def rational(name: str, value: Any, *, above: float | None = 0) -> Fraction:
     return Fraction(number)
 
 
-def _own(value: Fraction) -> bool:
-    """Whether both parts are Python's: a fraction of NumPy's numbers keeps those."""
+def _is_pure_python(value: Fraction) -> bool:
+    """Whether numerator and denominator are Python's integers, not NumPy's."""
     return type(value.numerator) is int and type(value.denominator) is int
 
 
@@ -120,11 +120,11 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except Exception:  # a class of somebody's own may raise anything
+    except Exception:  # a class from outside of hush may raise anything
         return math.nan
 
 
-def plain(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """Return a number of another library as Python's own, others as they are.
 
     A law, a curve or a price is computed exactly or with sixty digits, and numbers of
@@ -138,10 +138,10 @@ def plain(value: Any) -> Any:
         <class 'int'>
     """
     kind = type(value)
-    if kind in _OURS or (kind is Fraction and _own(value)):
+    if kind in _OURS or (kind is Fraction and _is_pure_python(value)):
         return value
     if kind is tuple:
-        return tuple(plain(each) for each in value)
+        return tuple(plain_number(each) for each in value)
     if isinstance(value, bool) or not _is_real(value):
         return value
     try:
@@ -168,7 +168,7 @@ def plain_fields(owner: Any) -> None:
     """
     for name in owner.__dataclass_fields__:
         given = getattr(owner, name)
-        if (clean := plain(given)) is not given:
+        if (clean := plain_number(given)) is not given:
             object.__setattr__(owner, name, clean)
 
 
@@ -182,7 +182,7 @@ def whole(
     name: str, value: Any, *, at_least: int | None = None, at_most: int | None = None
 ) -> int:
     """Return `value` as an int; floats are refused even when they are whole."""
-    number = plain(value)
+    number = plain_number(value)
     if (
         type(number) is not int
         or (at_least is not None and number < at_least)
@@ -241,7 +241,7 @@ def flag(name: str, value: Any) -> bool:
 _WHOLE = 2.0**53  # up to here a float holds every whole number
 
 
-def given(name: str, value: Any) -> NDArray[Any]:
+def number_array(name: str, value: Any) -> NDArray[Any]:
     """Return numbers as an array: of objects where NumPy would round some of them.
 
     A list of whole numbers and floats becomes floats, and so does one of whole numbers
@@ -259,7 +259,7 @@ def given(name: str, value: Any) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except Exception:  # what is in it may raise anything
-        raise _strange(name) from None
+        raise _not_numbers(name) from None
     if array.dtype.kind == "b":
         return array.astype(np.int64)
     if typed and array.dtype.kind == "f" and array.dtype.itemsize > 8:
@@ -272,15 +272,15 @@ def given(name: str, value: Any) -> NDArray[Any]:
             return array
     elif array.dtype.kind not in "fO":
         return array
-    plain = _plain(np.asarray(value, dtype=object))
+    plain = _python_numbers(np.asarray(value, dtype=object))
     if all(isinstance(each, float) for each in plain.flat):
         return plain.astype(np.float64)
     if not all(isinstance(each, int | Fraction | float) for each in plain.flat):
-        raise _strange(name)
+        raise _not_numbers(name)
     return plain
 
 
-def _strange(name: str) -> InvalidArgument:
+def _not_numbers(name: str) -> InvalidArgument:
     return InvalidArgument(f"{name} must hold whole numbers or floats.")
 
 
@@ -288,10 +288,10 @@ def _exact(number: Any) -> Any:
     """Return Python's number for NumPy's, and the fraction that a long double is."""
     if isinstance(number, np.longdouble) and np.isfinite(number):
         return Fraction(*map(int, number.as_integer_ratio()))
-    return plain(number.item() if isinstance(number, np.bool_) else number)
+    return plain_number(number.item() if isinstance(number, np.bool_) else number)
 
 
-def _plain(objects: NDArray[Any]) -> NDArray[Any]:
+def _python_numbers(objects: NDArray[Any]) -> NDArray[Any]:
     """Return Python's numbers for NumPy's."""
     flat = [_exact(each) for each in objects.flat]
     plain = np.empty(len(flat), dtype=object)

@@ -103,7 +103,7 @@ class Digits:
     decimals: int
 
     @classmethod
-    def within(
+    def of_half_widths(
         cls, halves: Iterable[float], largest: float, *, count: bool = False
     ) -> "Digits":
         """Return two significant digits of the smallest half-width.
@@ -116,16 +116,16 @@ class Digits:
         """
         known = [each for each in halves if 0 < each < math.inf]
         if not known:
-            return cls.plain(largest)
+            return cls.of_numbers(largest)
         half = min(known)
         if count and half > _WHOLE:
             return cls(0)
-        return cls(_fitting(1 - _power(half), largest))
+        return cls(_known_decimals(1 - _power(half), largest))
 
     @classmethod
-    def plain(cls, largest: float) -> "Digits":
+    def of_numbers(cls, largest: float) -> "Digits":
         """Return six significant digits of the largest number."""
-        return cls(_fitting(_PLAIN - 1 - _power(largest), largest))
+        return cls(_known_decimals(_PLAIN - 1 - _power(largest), largest))
 
     @classmethod
     def of_column(
@@ -143,12 +143,12 @@ class Digits:
         largest = max(map(abs, known), default=0.0)
         if f"{name}_low" not in columns:
             whole = largest < _EXACT and all(each.is_integer() for each in known)
-            return cls(0) if whole else cls.plain(largest)
+            return cls(0) if whole else cls.of_numbers(largest)
         low, high = numbers(columns[f"{name}_low"]), numbers(columns[f"{name}_high"])
         if len(low) != len(high):  # some ends are infinite
-            return cls.plain(largest)
+            return cls.of_numbers(largest)
         halves = ((b - a) / 2 for a, b in zip(low, high, strict=True))
-        return cls.within(halves, largest, count=count)
+        return cls.of_half_widths(halves, largest, count=count)
 
     def text(self, value: float) -> str:
         """Return a number rounded to the nearest."""
@@ -182,7 +182,7 @@ def _power(number: float) -> int:
     return math.floor(math.log10(number)) if number > 0 else 0
 
 
-def _fitting(decimals: int, largest: float) -> int:
+def _known_decimals(decimals: int, largest: float) -> int:
     """Return decimals of which none is beyond what a float knows."""
     return max(0, min(decimals, _KNOWN - 1 - _power(largest)))
 

@@ -200,7 +200,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-def brief(function: Callable[P, R]) -> Callable[P, R]:
+def short_traceback(function: Callable[P, R]) -> Callable[P, R]:
     """Let a function raise hush's errors as if it were the only one that runs.
 
     Example:
@@ -227,9 +227,9 @@ def brief(function: Callable[P, R]) -> Callable[P, R]:
                 raise
             refused = error.with_traceback(None)
         except TypeError as problem:
-            if not suggestions.outside(problem):
+            if not suggestions.is_refused_call(problem):
                 raise
-            raise suggestions.unbound(function, args, options, problem) from None
+            raise suggestions.argument_error(function, args, options, problem) from None
         try:
             raise refused
         finally:
@@ -244,7 +244,7 @@ def methods(owner: type[T]) -> type[T]:
         if name.startswith("_"):
             continue
         if isinstance(each, FunctionType):
-            setattr(owner, name, brief(each))
+            setattr(owner, name, short_traceback(each))
         elif isinstance(each, classmethod):
-            setattr(owner, name, classmethod(brief(each.__func__)))
+            setattr(owner, name, classmethod(short_traceback(each.__func__)))
     return owner

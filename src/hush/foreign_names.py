@@ -224,7 +224,7 @@ _GROUPS_OF_ONE = "Write groups= of hush.open: in how many groups one person coun
 _TRAINING = "DP-SGD: write hush.learn.sgd.train(loss, params, data, ...)."
 
 
-def _plain(name: str) -> str:
+def _squashed(name: str) -> str:
     return name.lower().replace("_", "")
 
 
@@ -306,13 +306,13 @@ _ANYWHERE = {
 }
 _SHORT = {"m": "hush.mechanisms", "p": "hush.privacy", "l": "hush.learn"}
 NAMES = {
-    _plain(name): words.format(**_SHORT) if words.startswith("Write {") else words
+    _squashed(name): words.format(**_SHORT) if words.startswith("Write {") else words
     for name, words in _ANYWHERE.items()
 }
 
 
 @functools.cache
-def _own() -> dict[str, list[str]]:
+def _public_names() -> dict[str, list[str]]:
     """Return the public names of hush as they are in its files: none is imported."""
     found: dict[str, list[str]] = {}
     package = Path(__file__).parent
@@ -324,11 +324,11 @@ def _own() -> dict[str, list[str]]:
                 and ast.unparse(node.targets[0]) == "__all__"
             ):
                 for name in ast.literal_eval(node.value):
-                    found.setdefault(_plain(name), []).append(f"{module}.{name}")
+                    found.setdefault(_squashed(name), []).append(f"{module}.{name}")
     return found
 
 
-def elsewhere(module: str, name: str) -> str:
+def replacement_hint(module: str, name: str) -> str:
     """Return what to write for a name that a module does not have, or nothing.
 
     Example:
@@ -341,11 +341,11 @@ def elsewhere(module: str, name: str) -> str:
     """
     if module == "hush" and name in PACKAGE:
         return PACKAGE[name]
-    plain = _plain(name)
+    plain = _squashed(name)
     if plain in NAMES:
         return NAMES[plain]
     for each in (plain, plain.removesuffix("mechanism"), plain.removeprefix("dp")):
-        homes = [h for h in _own().get(each, []) if h != f"{module}.{name}"]
+        homes = [h for h in _public_names().get(each, []) if h != f"{module}.{name}"]
         if homes:
             front = {f"hush.tables.{h.removeprefix('hush.')}" for h in homes}
             return f"Write {' or '.join(h for h in homes if h not in front)}."

@@ -10,17 +10,17 @@ from typing import final
 from hush.errors import InvalidArgument
 
 # Another object in every process. The number of a process is used again after its end,
-# so it does not suffice; it is looked at too, for forks that Python does not hear of.
+# so it does not suffice; it is compared too, for forks that Python does not notice.
 _mark = object()
 
 
-def _renew() -> None:
+def _new_mark() -> None:
     global _mark
     _mark = object()
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(after_in_child=_new_mark)
 
 
 @final

@@ -79,20 +79,20 @@ class Law(ABC):
         p = checks.real("p", p, above=0, below=1)
 
         # 1 - p is exact for p >= 1/2, so the upper tail keeps its digits.
-        def reached(k: int) -> bool:
+        def has_passed(k: int) -> bool:
             if p < 0.5:
                 return bool(self.log_cdf(k) >= math.log(p))
             return bool(self.log_survival(k) <= math.log1p(-p))
 
         low, high, width = round(self.mean), round(self.mean), 1
-        while not reached(high):
+        while not has_passed(high):
             low, high, width = high, high + width, 2 * width
         width = 1
-        while reached(low):
+        while has_passed(low):
             high, low, width = low, low - width, 2 * width
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if reached(middle) else (middle, high)
+            low, high = (low, middle) if has_passed(middle) else (middle, high)
         return high
 
     def tail(self, t: int) -> float:
@@ -250,7 +250,7 @@ class DiscreteGaussian(Law):
         return float(self.std)
 
     @cached_property
-    def _small(self) -> Floats:
+    def _small_weights(self) -> Floats:
         """Weights of 0, 1, 2, ... while std is small enough to add them up."""
         return np.exp(
             -0.5 * (np.arange(40 * math.ceil(self._sigma)) / self._sigma) ** 2
@@ -259,7 +259,7 @@ class DiscreteGaussian(Law):
     @cached_property
     def _log_total(self) -> float:
         if self._sigma < 8:
-            return math.log(math.fsum(2 * self._small) - 1)
+            return math.log(math.fsum(2 * self._small_weights) - 1)
         return math.log(
             self._sigma * math.sqrt(2 * math.pi)
         )  # Poisson: error e^(-2π²·64)
@@ -274,8 +274,8 @@ class DiscreteGaussian(Law):
         """Σ k² P(k)."""
         if self._sigma >= 8:
             return self._sigma**2
-        squares = np.arange(self._small.size, dtype=np.float64) ** 2
-        return math.fsum(2 * squares * self._small) / math.exp(self._log_total)
+        squares = np.arange(self._small_weights.size, dtype=np.float64) ** 2
+        return math.fsum(2 * squares * self._small_weights) / math.exp(self._log_total)
 
     def log_pmf(self, k: ArrayLike) -> Any:
         """Return log P(X = k)."""
@@ -287,7 +287,7 @@ class DiscreteGaussian(Law):
         mean = (-1 / np.expm1(exponent)).real @ _WEIGHTS
         return np.asarray(self.log_pmf(a) + np.log(mean))
 
-    def _near(self, a: Floats) -> Floats:
+    def _near_survival(self, a: Floats) -> Floats:
         if self._sigma < 32:  # P(X >= a) = (1 + p0)/2 - Σ_{j<a} p_j
             pmf = np.exp(self.log_pmf(np.arange(2 * math.ceil(self._sigma) + 1)))
             below = np.concatenate([[0.0], np.cumsum(pmf)])
@@ -311,7 +311,7 @@ class DiscreteGaussian(Law):
         far = a >= 2 * self._sigma
         result = np.empty_like(a)
         result[far] = self._log_far(a[far])
-        result[~far] = np.log(self._near(a[~far]))
+        result[~far] = np.log(self._near_survival(a[~far]))
         return result
 
     def log_survival(self, k: ArrayLike) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hush.errors import InvalidArgument
-from hush.serialization import built, decode, fraction, kind_of, parse, tag_of
+from hush.serialization import build, decode, fraction, kind_of, parse, tag_of
 
 # What a module and a class in it were called, and the tag of what they are.
 PATHS: Final = {
@@ -142,7 +142,7 @@ def home_of(function: Any) -> str:
     return _FUNCTIONS.get(name, module) if module.startswith("hush.") else module
 
 
-def respelled(facts: str) -> str:
+def current_spelling(facts: str) -> str:
     """Return facts of a receipt as they are spelled now.
 
     Numbers were those of NumPy where a user gave such, and an option of queries that
@@ -157,7 +157,7 @@ def is_untagged(value: Any, key: str) -> bool:
     return isinstance(name, str) and "/" not in name
 
 
-def _read(reader: Callable[[Any, int], Any], value: Any) -> Any:
+def _read_or_refuse(reader: Callable[[Any, int], Any], value: Any) -> Any:
     try:
         return reader(value, _DEEPEST)
     except InvalidArgument:
@@ -168,14 +168,14 @@ def _read(reader: Callable[[Any, int], Any], value: Any) -> Any:
         ) from None
 
 
-def _kind(names: Mapping[str, str], name: Any) -> Any:
+def _class_of_tag(names: Mapping[str, str], name: Any) -> Any:
     tag = names.get(name) if isinstance(name, str) else None
     if tag is None:
         raise InvalidArgument("a stored value names a class that hush never stored.")
     return kind_of(tag)
 
 
-def _shallower(depth: int) -> int:
+def _next_depth(depth: int) -> int:
     if depth == 0:
         raise InvalidArgument(f"a stored value is more than {_DEEPEST} levels deep.")
     return depth - 1
@@ -183,30 +183,30 @@ def _shallower(depth: int) -> int:
 
 def thaw(value: Any) -> Any:
     """Return a mechanism or law that a release names by module and class."""
-    return _read(_thaw, value)
+    return _read_or_refuse(_thaw, value)
 
 
 def _thaw(value: Any, depth: int) -> Any:
-    depth, name = _shallower(depth), value["class"]
+    depth, name = _next_depth(depth), value["class"]
     if name == "value":
         return decode(value["value"])
     if name == "tuple":
         return tuple(_thaw(each, depth) for each in value["items"])
-    kind = _kind(PATHS, name)
+    kind = _class_of_tag(PATHS, name)
     if "fields" not in value:  # an enum
-        return built(kind, {"value": decode(value["value"])})
-    return built(kind, {n: _thaw(each, depth) for n, each in value["fields"].items()})
+        return build(kind, {"value": decode(value["value"])})
+    return build(kind, {n: _thaw(each, depth) for n, each in value["fields"].items()})
 
 
 def mechanism(value: Any) -> Any:
     """Return what a mechanism's `to_json` wrote: its name and its fields."""
     given = dict(value)
-    kind = _kind(_MECHANISMS, given.pop("mechanism"))
-    return built(kind, {n: _read(_field, each) for n, each in given.items()})
+    kind = _class_of_tag(_MECHANISMS, given.pop("mechanism"))
+    return build(kind, {n: _read_or_refuse(_field, each) for n, each in given.items()})
 
 
 def _field(value: Any, depth: int) -> Any:
-    depth = _shallower(depth)
+    depth = _next_depth(depth)
     if not isinstance(value, dict):
         return value
     ((kind, inner),) = value.items()
@@ -221,11 +221,11 @@ def _field(value: Any, depth: int) -> Any:
 
 def curve(value: Any) -> Any:
     """Return what a curve's `to_json` wrote: type names, and lists for tuples."""
-    return _read(_curve, value)
+    return _read_or_refuse(_curve, value)
 
 
 def _curve(value: Any, depth: int) -> Any:
-    depth = _shallower(depth)
+    depth = _next_depth(depth)
     if isinstance(value, list):
         return tuple(_curve(each, depth) for each in value)
     if not isinstance(value, dict):
@@ -235,6 +235,6 @@ def _curve(value: Any, depth: int) -> Any:
         return fraction(value["value"])
     if name == "float":
         return math.inf
-    kind = _kind(_CURVES, name)
+    kind = _class_of_tag(_CURVES, name)
     fields = {n: _curve(each, depth) for n, each in value.items() if n != "type"}
-    return built(kind, fields)
+    return build(kind, fields)

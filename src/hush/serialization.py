@@ -90,16 +90,16 @@ def tagged(tag: str) -> Callable[[Kind], Kind]:
             f"{tag!r}."
         )
 
-    def give(kind: Kind) -> Kind:
+    def register(kind: Kind) -> Kind:
         known = _kinds.get(tag)
-        if known is not None and _place(known) != _place(kind):
+        if known is not None and _home_of(known) != _home_of(kind):
             raise InvalidArgument(
                 f"tag {tag!r} belongs to {known.__name__} already; choose another."
             )
         _kinds[tag], _tags[kind] = kind, tag
         return kind
 
-    return give
+    return register
 
 
 def stored_text(name: str) -> Callable[[Kind], Kind]:
@@ -121,15 +121,15 @@ def stored_text(name: str) -> Callable[[Kind], Kind]:
         shown = (f.name for f in dataclasses.fields(self) if f.repr)
         return f"{name}({', '.join(f'{n}={getattr(self, n)!r}' for n in shown)})"
 
-    def give(kind: Kind) -> Kind:
+    def register(kind: Kind) -> Kind:
         kind.__repr__ = text  # type: ignore[assignment]
         return kind
 
-    return give
+    return register
 
 
-def _place(kind: type) -> tuple[str, str]:
-    """Where a class was written: a module that is loaded again writes it again."""
+def _home_of(kind: type) -> tuple[str, str]:
+    """Return module and name of a class: a reloaded module defines it again."""
     return kind.__module__, kind.__qualname__
 
 
@@ -159,7 +159,7 @@ def tag_of(kind: type) -> str | None:
 
 
 def kind_of(tag: Any) -> Any:
-    """Return the class of a tag, or refuse a tag that nobody has."""
+    """Return the class of a tag, or refuse an unknown tag."""
     found = _kinds.get(tag) if isinstance(tag, str) else None
     if found is not None:
         return found
@@ -170,13 +170,14 @@ def kind_of(tag: Any) -> Any:
         found = _kinds.get(str(tag))
     if found is None:
         raise InvalidArgument(
-            f"{_short(tag)} is no tag of this version of hush. If it is of a class of "
-            "yours, import its module first; if a newer hush wrote it, use that."
+            f"{_short_text(tag)} is no tag of this version of hush. If it is of a "
+            "class of yours, import its module first; if a newer hush wrote it, use "
+            "that."
         )
     return found
 
 
-def _short(text: Any) -> str:
+def _short_text(text: Any) -> str:
     shown = repr(text)
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
@@ -291,7 +292,7 @@ def freeze(thing: Any) -> Any:
         return None
 
 
-def written(thing: Any, key: str) -> dict[str, Any]:
+def to_tagged_json(thing: Any, key: str) -> dict[str, Any]:
     """Return a tagged object as JSON types, with its tag under a name of its own."""
     found = encode(thing, classes=True)
     return {key: found.pop(_KEY), **found}
@@ -301,7 +302,7 @@ def written(thing: Any, key: str) -> dict[str, Any]:
 
 
 def parse(text: Any, what: str) -> Any:
-    """Return the JSON types of a text, or refuse one that is none or has no measure."""
+    """Return the JSON types of a text; refuse other texts, and too long ones."""
     if not isinstance(text, str):
         raise InvalidArgument(f"text must be {what}; got a {type(text).__name__}.")
     if len(text) > _LONGEST or _MANY_DIGITS.search(text):
@@ -345,10 +346,10 @@ def _decode(value: Any, depth: int) -> Any:
     if tag in _PLAIN:
         return _PLAIN[tag](value, depth - 1)
     fields = {n: _decode(x, depth - 1) for n, x in value.items() if n != _KEY}
-    return built(kind_of(tag), fields)
+    return build(kind_of(tag), fields)
 
 
-def read(value: Any, key: str) -> Any:
+def from_tagged_json(value: Any, key: str) -> Any:
     """Return what `written` was given."""
     if not isinstance(value, dict) or key not in value or _KEY in value:
         raise InvalidArgument(f"a stored object must name its kind as {key!r}.")
@@ -356,7 +357,7 @@ def read(value: Any, key: str) -> Any:
     return decode(given)
 
 
-def built(kind: Any, fields: Mapping[str, Any]) -> Any:
+def build(kind: Any, fields: Mapping[str, Any]) -> Any:
     """Return an object of a tagged class, from the values of its fields."""
     if issubclass(kind, Enum):
         return kind(fields["value"])
@@ -369,7 +370,7 @@ def built(kind: Any, fields: Mapping[str, Any]) -> Any:
 
 
 def fraction(text: Any) -> Fraction:
-    """Return a stored fraction; a power of ten, which may be any size, is none."""
+    """Return a stored fraction; powers of ten, whose size has no limit, are refused."""
     if not isinstance(text, str) or not _FRACTION.fullmatch(text):
         raise InvalidArgument("a stored fraction must be written as in '1/3'.")
     return Fraction(text)
@@ -407,7 +408,7 @@ def _size(value: Any) -> int:
 
 def _dtype(text: Any) -> Any:
     if not isinstance(text, str) or not _DTYPE.fullmatch(text):
-        raise InvalidArgument(f"{_short(text)} is no type of a stored array.")
+        raise InvalidArgument(f"{_short_text(text)} is no type of a stored array.")
     return np.dtype(text)
 
 

@@ -81,7 +81,7 @@ def unknown(
 
     known = [each for each in known if each != "self"]
     same = [each for each in known if name in theirs.ARGUMENTS.get(each, "").split()]
-    near = same or _near(name, known)
+    near = same or _close_names(name, known)
     if words and name in words:
         way = words[name].format(owner)
     elif not same and name in theirs.PAID:
@@ -95,13 +95,13 @@ def unknown(
     return TypeError(f"{owner} has no argument {name!r}. {way}")
 
 
-def _near(name: str, known: list[str]) -> list[str]:
+def _close_names(name: str, known: list[str]) -> list[str]:
     import difflib
 
     return difflib.get_close_matches(name, known, n=1)
 
 
-def unbound(
+def argument_error(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     options: Iterable[str],
@@ -131,7 +131,7 @@ def unbound(
     return problem
 
 
-def expected(
+def check_arguments(
     owner: str, given: Iterable[str], known: Iterable[str], words: Mapping[str, str]
 ) -> None:
     """Refuse an argument that is not there but is known by another name.
@@ -147,13 +147,15 @@ def expected(
             raise TypeError(f"{owner} has no argument {name!r}. {words[name]}")
 
 
-def outside(problem: TypeError) -> bool:
+def is_refused_call(problem: TypeError) -> bool:
     """Whether the call that was tried here did not reach its function."""
     trace = problem.__traceback__
     return trace is not None and trace.tb_next is None
 
 
-def answering(words: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def with_argument_hints(
+    words: Mapping[str, str],
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function answer a near miss on one of its arguments with what to write."""
 
     def around(function: Callable[P, R]) -> Callable[P, R]:
@@ -161,20 +163,20 @@ def answering(words: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P
 
         @functools.wraps(function)
         def call(*args: P.args, **options: P.kwargs) -> R:
-            expected(function.__name__, options, known, words)
+            check_arguments(function.__name__, options, known, words)
             try:
                 return function(*args, **options)
             except TypeError as problem:
-                if not outside(problem):
+                if not is_refused_call(problem):
                     raise
-                raise unbound(function, args, options, problem, words) from None
+                raise argument_error(function, args, options, problem, words) from None
 
         return call
 
     return around
 
 
-def missing(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:
+def missing_name(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:
     """Return the error for a name that is not there, with what to write instead.
 
     Example:
@@ -200,18 +202,20 @@ def of_module(module: str) -> Callable[[str], Any]:
     """
 
     def answer(name: str) -> Any:
-        raise absent(module, name, sys._getframe(1))
+        raise missing_in_module(module, name, sys._getframe(1))
 
     return answer
 
 
-def absent(module: str, name: str, asking: FrameType) -> AttributeError | ImportError:
+def missing_in_module(
+    module: str, name: str, asking: FrameType
+) -> AttributeError | ImportError:
     """Return the error for a name that a module does not have, asked for in a frame."""
     plain = f"module {module!r} has no attribute {name!r}"
     if not name.startswith("_") and not _is_search(asking):
         from hush import foreign_names as theirs
 
-        way = theirs.elsewhere(module, name)
+        way = theirs.replacement_hint(module, name)
         if way and _is_import(asking):
             text = f"cannot import name {name!r} from {module!r}. {way}"
             return ImportError(text, name=module)
@@ -221,7 +225,7 @@ def absent(module: str, name: str, asking: FrameType) -> AttributeError | Import
 
 
 def _is_search(asking: FrameType) -> bool:
-    """Whether Python asks by itself, before it looks for a file of that name."""
+    """Whether the import system asks, before it looks for a file of that name."""
     return asking.f_globals.get("__name__") in ("importlib._bootstrap", _FROZEN)
 
 
@@ -238,7 +242,7 @@ class Helpful:
 
     Example:
         >>> class Table(Helpful):
-        ...     _near = {"df": "Write .to_pandas()."}
+        ...     _hints = {"df": "Write .to_pandas()."}
         ...
         >>> Table().df
         Traceback (most recent call last):
@@ -247,12 +251,12 @@ class Helpful:
     """
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return {}
 
     if not TYPE_CHECKING:  # a type checker shall go on to refuse unknown names
 
         def __getattr__(self, name: str) -> Any:
             # Python asks for names with an underscore before an object is whole.
-            near = {} if name.startswith("_") else self._near
-            raise missing(f"{type(self).__name__!r} object", name, near)
+            near = {} if name.startswith("_") else self._hints
+            raise missing_name(f"{type(self).__name__!r} object", name, near)

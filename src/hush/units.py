@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NoReturn, final
 
-from hush.checks import shown
+from hush.checks import value_text
 from hush.errors import InvalidArgument
 from hush.serialization import tagged
 
@@ -40,7 +40,7 @@ class Neighbors(StrEnum):
     def _missing_(cls, value: object) -> NoReturn:
         """Say which names exist."""
         known = " or ".join(repr(str(each)) for each in cls)
-        raise InvalidArgument(f"neighbors must be {known}; got {shown(value)}.")
+        raise InvalidArgument(f"neighbors must be {known}; got {value_text(value)}.")
 
 
 @final

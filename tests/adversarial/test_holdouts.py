@@ -20,7 +20,7 @@ def knife_edge(rows):
 
 def total(features, model=knife_edge):
     people = People((features, np.ones(SIZE)), (0.0, 1.0), agree)
-    return people.scored(model, np.arange(SIZE)) / 2**30
+    return people.model_grains(model, np.arange(SIZE)) / 2**30
 
 
 def test_a_row_that_fails_does_not_change_how_others_are_rounded():

@@ -92,13 +92,13 @@ def test_a_record_that_panics_has_the_lowest_score():
         return panic() if record == 41 else 1.0
 
     people = People(np.array([1, 41, 2]), (0.0, 1.0), agree)
-    assert people.asked(score, np.arange(3)) == 2 << 30
+    assert people.query_grains(score, np.arange(3)) == 2 << 30
 
     def model(rows):
         return panic() if (rows == 41).any() else np.ones(len(rows))
 
     features = np.array([[1.0], [41.0], [2.0]])
     people = People((features, np.ones(3)), (0.0, 1.0), agree)
-    assert people.scored(model, np.arange(3)) == 2 << 30
+    assert people.model_grains(model, np.arange(3)) == 2 << 30
     holdout = Holdout((features, np.ones(3)), queries=1, source=Seeded(1))
     assert math.isfinite(holdout.score(model).value)

@@ -61,7 +61,7 @@ def test_left_to_the_compiler_a_row_escapes_the_clip(monkeypatch):
     if not np.any(fused(x, y, z[:, 0])):
         pytest.skip("no fused products here")
     for module in (clipping, program):
-        monkeypatch.setattr(module, "settled", lambda tree, _: tree)
+        monkeypatch.setattr(module, "in_memory", lambda tree, _: tree)
     assert moved() > 100
 
 
@@ -150,7 +150,7 @@ def test_every_step_has_noise_of_its_own_and_all_of_it():
     def seen(deviation, room, source):
         found = codes(deviation, room, source)
         drawn.append(
-            np.array(program.gradient_noise.decoded(deviation, jnp.asarray(found)))
+            np.array(program.gradient_noise.decode(deviation, jnp.asarray(found)))
         )
         return found
 

@@ -10,9 +10,9 @@ import pytest
 
 from hush import mechanisms as m
 from hush import noise
-from hush.checks import fraction, given
+from hush.checks import fraction, number_array
 from hush.errors import InvalidArgument
-from hush.mechanisms.mechanism import listening
+from hush.mechanisms.mechanism import listen_with
 from hush.noise import Seeded
 from hush.privacy import Pure
 
@@ -150,14 +150,14 @@ def test_what_is_no_number_is_refused_by_type():
 
 
 def test_numbers_are_as_they_were_given():
-    mixed = given("value", [2**60 + 1, np.float32(0.1), np.uint64(2**64 - 1)])
+    mixed = number_array("value", [2**60 + 1, np.float32(0.1), np.uint64(2**64 - 1)])
     assert [fraction(x) for x in mixed] == [
         2**60 + 1,
         Fraction(float(np.float32(0.1))),
         2**64 - 1,
     ]
-    assert given("value", [1e300, 2.5]).dtype == np.float64
-    assert given("value", [[1, 2**70], [3, 4]]).shape == (2, 2)
+    assert number_array("value", [1e300, 2.5]).dtype == np.float64
+    assert number_array("value", [[1, 2**70], [3, 4]]).shape == (2, 2)
 
 
 def test_votes_beyond_63_bits_do_not_turn_negative():
@@ -212,10 +212,10 @@ class _Quartiles:
     def __init__(self, *answers):
         self.answers = list(answers)
 
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         return self.answers.pop(0) if isinstance(mechanism, m.Quantile) else run(value)
 
-    def turn(self, *_):
+    def on_turn(self, *_):
         raise AssertionError
 
 
@@ -232,7 +232,7 @@ def test_winsorized_means_of_neighbors_differ_by_one_share_of_the_range(bounds):
         used = min(high, middle + reach) - max(low, middle - reach)
         answers = []
         for record in points:
-            with listening(_Quartiles(*quartiles)):
+            with listen_with(_Quartiles(*quartiles)):
                 answers.append(mean.run([low, record], source=Seeded(1)))
         moved = max(answers) - min(answers)
         assert moved <= used / 2 * (1 + 1e-9)

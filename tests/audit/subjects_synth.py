@@ -7,7 +7,7 @@ from suite import Subject
 
 from hush.noise import Source
 from hush.synth import TreeSynthesizer
-from hush.synth.rows import private
+from hush.synth.rows import private_counts
 
 _DOMAIN = {"a": [0, 1], "b": [0, 1]}
 _LESS = {"a": [0, 1], "b": [0, 1]}
@@ -26,7 +26,9 @@ def _draws(budget: dict[str, Any]) -> Any:
 
         def once(data: Any) -> Any:
             rows = {name: [*of[:2], *of[2:] * times] for name, of in data.items()}
-            columns, place, last = plan.steps.draw(private(plan.domain, rows), source)
+            columns, place, last = plan.steps.draw(
+                private_counts(plan.domain, rows), source
+            )
             # The pair has four counts; a column in its place has two.
             return np.concatenate([columns, [place], last, [0] * (4 - len(last))])
 

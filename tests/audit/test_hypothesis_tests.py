@@ -17,10 +17,10 @@ from hush.audit.hypothesis_tests import (
     Round,
     binomial,
     capital,
+    chance_lower,
     critical,
-    least,
     points,
-    shaken,
+    randomized_tail,
 )
 from hush.audit.outputs import Raised, Reader, leaves, lowest_bit
 from hush.noise import Seeded
@@ -56,12 +56,12 @@ def test_shaken_tails_are_uniform():
                 mass = stats.binom.pmf(right, made, chance)
                 found += mass * min(1.0, max(0.0, (t - over) / mass))
             assert found == pytest.approx(t, abs=1e-12)
-            assert shaken(0, made, chance, 1.0) == 1.0
+            assert randomized_tail(0, made, chance, 1.0) == 1.0
 
 
 @pytest.mark.parametrize(("seen", "runs"), [(0, 10), (3, 10), (10, 10), (500, 1000)])
 def test_least_is_the_clopper_pearson_bound(seen, runs):
-    found = least(seen, runs, 1e-3)
+    found = chance_lower(seen, runs, 1e-3)
     if seen == 0:
         assert found == 0
     else:

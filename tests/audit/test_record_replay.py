@@ -16,7 +16,7 @@ from hush.audit import (
     neighbors_of,
     replay,
 )
-from hush.mechanisms.mechanism import listening
+from hush.mechanisms.mechanism import listen_with
 
 AGES = [31.0, 45.0, 28.0, 77.0, 50.0]
 EVERY = neighbors_of(AGES)
@@ -275,11 +275,11 @@ def test_a_listener_hears_its_own_context_only():
     import threading
 
     class Deaf:
-        def hear(self, mechanism, value, run):
+        def on_run(self, mechanism, value, run):
             raise AssertionError("heard")
 
     got = []
-    with listening(Deaf()):
+    with listen_with(Deaf()):
         thread = threading.Thread(target=lambda: got.append(m.Laplace(1.0).run(3)))
         thread.start()
         thread.join()

@@ -134,7 +134,7 @@ def test_all_cells_of_a_column_have_as_many_decimals(shop):
     ],
 )
 def test_digits_are_those_that_the_interval_leaves(halves, count, value, text):
-    assert Digits.within(halves, abs(value), count=count).text(value) == text
+    assert Digits.of_half_widths(halves, abs(value), count=count).text(value) == text
 
 
 def test_ends_are_rounded_outwards():

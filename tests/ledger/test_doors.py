@@ -10,7 +10,7 @@ from hush import mechanisms
 from hush.errors import InsecureSource, InvalidArgument, LedgerError
 from hush.ledger import Budget, Ledger
 from hush.mechanisms import Laplace
-from hush.mechanisms.mechanism import listening
+from hush.mechanisms.mechanism import listen_with
 from hush.privacy import Pure
 from ledger.toys import Broken, Die, Total
 
@@ -189,22 +189,22 @@ def test_hold_after_void_is_refused(ledger):
 
 
 class Parrot:
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         return value
 
-    def turn(self, talk, mechanism, value, run):
+    def on_turn(self, talk, mechanism, value, run):
         return value
 
 
 def test_a_listener_seals_nothing_into_a_ledger_of_real_data(tmp_path):
     url = f"sqlite:///{tmp_path}/budget.db"
     with Ledger.open(url, budget=Budget(epsilon=10)) as real:
-        with listening(Parrot()), pytest.raises(InsecureSource, match="replay"):
+        with listen_with(Parrot()), pytest.raises(InsecureSource, match="replay"):
             real.release(Laplace(1.0), mechanisms.count(), AGES)
         assert real.remaining().epsilon == 10
         real.release(Laplace(1.0), mechanisms.count(), AGES)
     with Ledger.open("memory://", budget=Budget(epsilon=10)) as passing:
-        with listening(Parrot()):
+        with listen_with(Parrot()):
             heard = passing.release(Laplace(1.0), mechanisms.count(), AGES)
         assert heard.values == AGES  # the listener answered with what it was given
         assert heard.seeded, "noise that a test replaces is not secret"

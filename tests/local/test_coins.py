@@ -38,7 +38,7 @@ def test_columns_of_bits_are_summed_exactly(size, rows):
 )
 def test_packed_coins_have_their_chance_and_no_memory(chance):
     # Bytes are 256 outcomes of eight independent coins.
-    drawn = packing.packed(chance, 600_000, Seeded(8))
+    drawn = packing.packed_coins(chance, 600_000, Seeded(8))
     ones = np.bitwise_count(np.arange(256, dtype=np.uint8)).astype(int)
     p = float(chance)
     law_ = p**ones * (1 - p) ** (8 - ones)
@@ -70,7 +70,9 @@ def test_every_coin_is_the_comparison_of_a_uniform_number_with_its_chance(chance
     # never drawn do not matter: the comparison was decided, or the chance had ended.
     for seed in range(20):
         source = Recorded(seed)
-        coins = np.unpackbits(packing.packed(chance, 8, source), bitorder="little")
+        coins = np.unpackbits(
+            packing.packed_coins(chance, 8, source), bitorder="little"
+        )
         heard = [int(word[0]) for word in source.heard]
         for lane in range(64):
             uniform, rest = Fraction(0), chance
@@ -83,5 +85,5 @@ def test_every_coin_is_the_comparison_of_a_uniform_number_with_its_chance(chance
 
 
 def test_certain_coins():
-    assert not packing.packed(Fraction(0), 100, SECURE).any()
-    assert (packing.packed(Fraction(1), 100, SECURE) == 255).all()
+    assert not packing.packed_coins(Fraction(0), 100, SECURE).any()
+    assert (packing.packed_coins(Fraction(1), 100, SECURE) == 255).all()

@@ -8,7 +8,13 @@ import pytest
 from goodness import FALSE_ALARM, fits
 from hush import law
 from hush.noise import Seeded
-from hush.noise.gaussian_codes import PLACE, Coded, _where, coded, room
+from hush.noise.gaussian_codes import (
+    PLACE,
+    Coded,
+    _marked_places,
+    aligned_buffer,
+    codes_of,
+)
 
 WIDTHS = [Fraction(w) for w in (40, "777/2", 2**20, 2**21, 2**22 - 1)]
 
@@ -18,7 +24,7 @@ WIDTHS = [Fraction(w) for w in (40, "777/2", 2**20, 2**21, 2**22 - 1)]
 @pytest.mark.parametrize("std", WIDTHS, ids=str)
 def test_decoded_codes_are_discrete_gaussian(std):
     """Fails wrongly with probability 1e-9; a law one part in fifty off is caught."""
-    found = coded(std).decoded(coded(std).draw(room(400_000), Seeded(5)))
+    found = codes_of(std).decode(codes_of(std).draw(aligned_buffer(400_000), Seeded(5)))
     assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) > FALSE_ALARM
     assert fits(law.DiscreteGaussian(std * 51 / 50), found.astype(np.int64)) < (
         FALSE_ALARM
@@ -29,7 +35,7 @@ def test_decoded_codes_are_discrete_gaussian(std):
 def test_short_tests_fall_back_on_exact_arithmetic():
     """With 4 bits of a test word nearly every test is a tie."""
     narrow = Coded(Fraction(100), test=4)
-    found = narrow.decoded(narrow.draw(room(30_000), Seeded(6)))
+    found = narrow.decode(narrow.draw(aligned_buffer(30_000), Seeded(6)))
     assert fits(law.DiscreteGaussian(Fraction(100)), found.astype(np.int64)) > (
         FALSE_ALARM
     )
@@ -41,7 +47,7 @@ def test_open_buckets_that_keep_everything_are_caught():
     std = Fraction(2**20)  # blocks are widest, so rejections matter most
     sampler = Coded(std)
     sampler._always = np.where(sampler._decided, 1 << 32, sampler._always)
-    found = sampler.decoded(sampler.draw(room(8_000_000), Seeded(7)))
+    found = sampler.decode(sampler.draw(aligned_buffer(8_000_000), Seeded(7)))
     assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) < FALSE_ALARM
 
 
@@ -50,7 +56,7 @@ def test_what_is_sure_is_so_in_exact_arithmetic(std):
     """always and never enclose r(u) = (b + 1)/n and r(u) = b/n, by mpmath."""
     from mpmath import mp, mpf
 
-    sampler = coded(std)
+    sampler = codes_of(std)
     with mp.workdps(40):
         for i in range(0, sampler._block.size, 97):
             if not sampler._decided[i]:
@@ -78,27 +84,29 @@ def test_what_is_sure_is_so_in_exact_arithmetic(std):
 def test_every_number_within_seven_deviations_has_a_code(std):
     reach = int(7 * std)
     numbers = np.unique(np.linspace(-reach, reach, 20_001).astype(np.int64))
-    codes = coded(std)._encoded(numbers)
+    codes = codes_of(std)._encode(numbers)
     assert codes.min() >= 0
     assert codes.max() < 2**32
-    assert np.array_equal(coded(std).decoded(codes.astype(np.uint32)), numbers)
+    assert np.array_equal(codes_of(std).decode(codes.astype(np.uint32)), numbers)
     far = np.array([-(2**31), -int(20 * std), int(20 * std), 2**31 - 1])
-    assert np.all(coded(std)._encoded(far) < 0)
+    assert np.all(codes_of(std)._encode(far) < 0)
 
 
 def test_draws_without_a_code_come_as_plain_numbers():
     """With codes for the inner blocks alone, numbers come as the codes said."""
-    sampler, whole = Coded(Fraction(2**21)), coded(Fraction(2**21))
+    sampler, whole = Coded(Fraction(2**21)), codes_of(Fraction(2**21))
     sampler._bucket_of = sampler._bucket_of.copy()
     sampler._bucket_of[120:] = -1
-    found = sampler.draw(room(100_000), Seeded(1))
+    found = sampler.draw(aligned_buffer(100_000), Seeded(1))
     assert found.dtype == np.int32
-    assert np.array_equal(found, whole.decoded(whole.draw(room(100_000), Seeded(1))))
+    assert np.array_equal(
+        found, whole.decode(whole.draw(aligned_buffer(100_000), Seeded(1)))
+    )
 
 
 def test_rooms_begin_on_a_cache_line():
-    assert room(10).ctypes.data % 64 == 0
-    assert coded(Fraction(100)).draw(room(0), Seeded(1)).size == 0
+    assert aligned_buffer(10).ctypes.data % 64 == 0
+    assert codes_of(Fraction(100)).draw(aligned_buffer(0), Seeded(1)).size == 0
 
 
 @pytest.mark.statistical
@@ -106,11 +114,11 @@ def test_too_few_spare_draws_are_made_up_for(monkeypatch):
     """64 spare draws for 2500 rejected ones; fails wrongly with probability 1e-9."""
     monkeypatch.setattr("hush.noise.gaussian_codes._SPARE", 1 << 40)
     std = Fraction(2**20)
-    found = coded(std).decoded(coded(std).draw(room(400_000), Seeded(8)))
+    found = codes_of(std).decode(codes_of(std).draw(aligned_buffer(400_000), Seeded(8)))
     assert fits(law.DiscreteGaussian(std), found.astype(np.int64)) > FALSE_ALARM
 
 
 def test_few_marks_are_found_where_they_are():
     for size in (0, 1, 7, 8, 1001):
         marks = np.random.default_rng(size).random(size) < 0.2
-        assert np.array_equal(_where(marks), np.flatnonzero(marks))
+        assert np.array_equal(_marked_places(marks), np.flatnonzero(marks))

@@ -20,7 +20,7 @@ SCALES = [Fraction(1, 2), Fraction(1), Fraction(7, 3), 9.5, 100, 5000, 10**6, 2*
 
 def small_draws(sampler, count, source):
     """Draw in pieces that take the step-by-step path."""
-    pieces = [sampler.small(4096, source) for _ in range(-(-count // 4096))]
+    pieces = [sampler.draw_few(4096, source) for _ in range(-(-count // 4096))]
     return np.concatenate(pieces)
 
 

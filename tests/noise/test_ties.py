@@ -33,7 +33,7 @@ def ties(monkeypatch):
 
 
 def sampled(sampler, bulk: bool, draws: int = DRAWS):
-    draw = sampler.bulk if bulk else sampler.small
+    draw = sampler.draw_many if bulk else sampler.draw_few
     source = Seeded(21)
     return np.concatenate([draw(4000, source) for _ in range(draws // 4000)])
 

@@ -14,7 +14,7 @@ from hush import plots
 from hush.errors import InvalidArgument
 from hush.mechanisms import Gaussian, Geometric, Laplace
 from hush.noise import Seeded
-from hush.plots.style import COLORS, DASHES, strokes
+from hush.plots.style import COLORS, DASHES, line_styles
 from hush.privacy import GDP, ZCDP, Approx, Pure, repeat
 
 
@@ -194,7 +194,7 @@ def test_error_is_that_of_plans_and_of_mechanisms(data):
 
 
 def test_lines_differ_in_colour_and_in_print():
-    found = [(each["color"], each["linestyle"]) for each in strokes(6)]
+    found = [(each["color"], each["linestyle"]) for each in line_styles(6)]
     assert len({color for color, _ in found}) == 6
     assert len({str(dash) for _, dash in found}) == 6
     assert len(set(COLORS)) == len(DASHES) == 6

@@ -10,7 +10,7 @@ import numpy as np
 
 import hush
 from hush.errors import DrawFailed, HushError
-from hush.mechanisms.mechanism import listening
+from hush.mechanisms.mechanism import listen_with
 from hush.mechanisms.partition_selection import Selected
 from seams.rows import ROWS
 from seams.rowwise import CROSSINGS, Row
@@ -24,7 +24,7 @@ class Silence:
     key with a vote is named.
     """
 
-    def hear(self, mechanism: Any, value: Any, run: Any) -> Any:
+    def on_run(self, mechanism: Any, value: Any, run: Any) -> Any:
         if not isinstance(value, np.ndarray):
             return run(value)
         if type(mechanism).__name__.endswith("KeySelection"):
@@ -32,7 +32,7 @@ class Silence:
             return Selected(places, value[places])
         return value
 
-    def turn(self, _talk: Any, _mechanism: Any, value: Any, run: Any) -> Any:
+    def on_turn(self, _talk: Any, _mechanism: Any, value: Any, run: Any) -> Any:
         return run(value)
 
 
@@ -63,7 +63,7 @@ class Asker:
         """Return what `call` releases without noise, or that it was refused."""
         before = self.spent()
         try:
-            with listening(Silence()):
+            with listen_with(Silence()):
                 return call()
         except DrawFailed as error:
             cause = error.__cause__ or error.__context__

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hush.mechanisms.mechanism import listening
+from hush.mechanisms.mechanism import listen_with
 
 Channels = dict[str, str]
 
@@ -43,7 +43,7 @@ class Tape:
     @contextlib.contextmanager
     def playing(self) -> Iterator[list[str]]:
         ear = _Ear(self)
-        with listening(ear):
+        with listen_with(ear):
             yield ear.heard
         self.recorded = True
 
@@ -55,8 +55,8 @@ class _Ear:
         self.tape = tape
         self.heard: list[str] = []
 
-    def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
-        with listening(None):
+    def on_run(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
+        with listen_with(None):
             own = run(value)
         at = len(self.heard)
         self.heard.append(repr(mechanism))
@@ -66,10 +66,10 @@ class _Ear:
             return copy.deepcopy(self.tape.said[at])
         return own
 
-    def turn(
+    def on_turn(
         self, talk: Any, mechanism: Any, value: Any, run: Callable[[Any], Any]
     ) -> Any:
-        return self.hear(mechanism, value, run)
+        return self.on_run(mechanism, value, run)
 
 
 class _Lines(logging.Handler):

@@ -15,7 +15,7 @@ import numpy as np
 
 from hush import mechanisms as m
 from hush.errors import DrawFailed, DrawInterrupted, HushError
-from hush.mechanisms.mechanism import declared, listening
+from hush.mechanisms.mechanism import declared_sensitivity, listen_with
 
 SUMS = m.Laplace, m.Geometric, m.CellQuantile, m.CellInterval, m.CellTop
 ROOTS = m.Gaussian, m.DiscreteGaussian
@@ -137,9 +137,9 @@ class Recorder:
     heard: list = field(default_factory=list)
     answers: list = field(default_factory=list)
 
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         form, numbers = taken_apart(value)
-        self.heard.append(Heard(mechanism, form, numbers, declared()))
+        self.heard.append(Heard(mechanism, form, numbers, declared_sensitivity()))
         self.answers.append(self.answer(mechanism, value, run))
         return self.answers[-1]
 
@@ -148,7 +148,7 @@ class Recorder:
             return value
         if hasattr(value, "votes"):
             return sorted((tuple(key) for key in value.keys), key=spelled)
-        with listening(None):
+        with listen_with(None):
             return run(value)
 
 
@@ -191,7 +191,7 @@ def outcome(make, ear):
     try:
         data, release = make()
         before = left(data)
-        with listening(ear):
+        with listen_with(ear):
             return "answered", shown(release())
     except (DrawFailed, DrawInterrupted) as problem:
         return "paid for nothing", f"{type(problem).__name__}: {problem}"

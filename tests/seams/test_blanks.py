@@ -65,7 +65,7 @@ DAYS = [" 2026-01-31", "2026-01-31\t", "2026-01-31", "2026 -01-31", "2026-01-3 1
 
 def test_a_cast_to_a_date_strips_blanks_on_every_engine(engine):
     table = engine.table({"s": DAYS})
-    value = expression.typed(table, "CAST(s AS DATE)").value
+    value = expression.typed_value(table, "CAST(s AS DATE)").value
     found = fetch(table.select(s=table.s, v=value)).to_pylist()
     right = [datetime.date(2026, 1, 31)] * 3 + [None] * 2
     assert {row["s"]: row["v"] for row in found} == dict(zip(DAYS, right, strict=True))

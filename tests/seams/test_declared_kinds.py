@@ -15,7 +15,7 @@ import pytest
 
 import hush
 from hush import mechanisms as m
-from hush.checks import given
+from hush.checks import number_array
 from hush.errors import DrawFailed, InvalidArgument
 from hush.learn.features import numbers
 from hush.learn.targets import Classes, Counts, Response
@@ -25,7 +25,7 @@ from hush.mechanisms.queries import column
 from hush.noise import Lattice, Seeded
 from hush.privacy import Pure
 from hush.synth import Bins, Categories, Domain
-from hush.synth.rows import private
+from hush.synth.rows import private_counts
 
 
 class Hostile:
@@ -135,8 +135,8 @@ def test_synthetic_columns_read_every_cell_by_itself(strange):
 def test_a_row_of_another_length_is_one_row_without_values(strange):
     domain = Domain.of({"a": [0, 1], "b": Bins(edges=(0, 1, 2))})
     rows = [(0, 0.5), (1, 1.5), (1, 0.5)]
-    counts = private(domain, rows).counts((0, 1))
-    beside = private(domain, [*rows, strange]).counts((0, 1))
+    counts = private_counts(domain, rows).counts((0, 1))
+    beside = private_counts(domain, [*rows, strange]).counts((0, 1))
     np.testing.assert_array_equal(beside, counts)
 
 
@@ -225,10 +225,10 @@ def test_gaps_of_scores_are_exact_in_every_type(exponent):
     scores = [2**60 + 3, 2**60, 2**60 + 1, -(2**62), 0]
     exact = [max(-((max(scores) - each) << -exponent), -(2**52)) for each in scores]
     for each in (np.array(scores), np.array(scores, dtype=object)):
-        assert lattice_rounding.behind(each, grid).tolist() == exact
-    assert lattice_rounding.behind(np.array([2**64 - 1, 0], np.uint64), grid)[1] == -(
-        2**52
-    )
+        assert lattice_rounding.steps_behind_largest(each, grid).tolist() == exact
+    assert lattice_rounding.steps_behind_largest(
+        np.array([2**64 - 1, 0], np.uint64), grid
+    )[1] == -(2**52)
 
 
 def test_scores_of_truth_values_are_numbers():
@@ -240,7 +240,7 @@ def test_scores_of_truth_values_are_numbers():
 
 def test_a_long_double_in_a_list_is_read_exactly():
     near = np.longdouble(1) + np.longdouble(2) ** -60
-    found = given("value", [near, 2**60 + 1, 0.5])
+    found = number_array("value", [near, 2**60 + 1, 0.5])
     assert found.tolist()[1:] == [2**60 + 1, 0.5]
     assert Fraction(found[0]) == Fraction(*map(int, near.as_integer_ratio()))
 

@@ -170,4 +170,4 @@ def test_a_row_is_in_one_group_whatever_its_engine_calls_equal():
     doubled = (*keys, ("a",), ("a",))
     placed = public_keys.rows_of_keys(table, ("g",), doubled)
     assert placed.count().to_pyarrow().as_py() == 1
-    assert public_keys.public_groups(("g",), ["a"]).matched == (("a",),)
+    assert public_keys.public_groups(("g",), ["a"]).engine_keys == (("a",),)

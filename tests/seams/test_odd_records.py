@@ -12,7 +12,7 @@ import pytest
 from hush import learn, synth
 from hush import mechanisms as m
 from hush.ledger import Budget, Ledger
-from hush.mechanisms.mechanism import listening
+from hush.mechanisms.mechanism import listen_with
 from hush.noise import Seeded
 from seams.oddities import RECORDS
 
@@ -39,14 +39,14 @@ class Ear:
     def __init__(self):
         self.heard = []
 
-    def hear(self, mechanism, value, run):
+    def on_run(self, mechanism, value, run):
         """Pass a query on to its noise; keep what the noise is given."""
         if hasattr(mechanism, "query"):
             return run(value)
         self.heard.append(np.ravel(np.asarray(value, dtype=object)).tolist())
         return value
 
-    def turn(self, talk, mechanism, value, run):
+    def on_turn(self, talk, mechanism, value, run):
         """Keep what a conversation is given."""
         self.heard.append([value])
         return run(value)
@@ -56,7 +56,7 @@ def heard(query, noise, data):
     """Return what the noise is given, when a ledger releases a query of data."""
     ear = Ear()
     with Ledger.open("memory://", budget=Budget(epsilon=10**6, delta=0.5)) as ledger:
-        with listening(ear):
+        with listen_with(ear):
             ledger.release(noise, query, data)
         (found,) = ear.heard
         return [Fraction(each) for each in found]

@@ -272,8 +272,8 @@ def test_votes_that_do_not_shrink_are_caught(room, monkeypatch):
 def test_a_charge_for_half_a_person_is_caught(room, monkeypatch):
     from hush.tables.bounding.sensitivity import Limit
 
-    honest = Limit.reach
-    monkeypatch.setattr(Limit, "reach", lambda *a: (honest(*a) + 1) // 2)
+    honest = Limit.distance
+    monkeypatch.setattr(Limit, "distance", lambda *a: (honest(*a) + 1) // 2)
     _caught(room, plain(grouping="texts", neighbors="replace-one"), "moved by")
 
 
@@ -283,7 +283,7 @@ def test_a_charge_that_the_rows_decide_is_caught(room, monkeypatch):
     def looked(limit, low, high, norm):
         return limit.rows * max(-low, high) + (1 << 12) * room.size
 
-    monkeypatch.setattr(Limit, "reach", looked)
+    monkeypatch.setattr(Limit, "distance", looked)
     _caught(room, plain(), "parameters|charged")
 
 

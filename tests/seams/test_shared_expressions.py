@@ -68,4 +68,4 @@ def test_a_memory_that_takes_rows_from_under_others_is_caught(monkeypatch):
 
 
 def test_ibis_forgets_as_hush_tells_it():
-    assert Comparable.__del__ is ibis_equality._forget
+    assert Comparable.__del__ is ibis_equality._drop_comparisons

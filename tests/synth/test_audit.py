@@ -7,7 +7,7 @@ from hush.audit import audit
 from hush.noise import Seeded
 from hush.privacy import Pure
 from hush.synth import TreeSynthesizer
-from hush.synth.rows import private
+from hush.synth.rows import private_counts
 
 DOMAIN = {"a": [0, 1], "b": [0, 1]}
 LESS = {"a": [0, 1], "b": [0, 1]}
@@ -20,7 +20,7 @@ def released(epsilon, source):
     plan = TreeSynthesizer(DOMAIN, epsilon).plan()
 
     def run(data):
-        columns, place, last = plan.draw(private(plan.domain, data), source)
+        columns, place, last = plan.draw(private_counts(plan.domain, data), source)
         return np.concatenate([columns, [place], last, [0] * (4 - len(last))])
 
     return run

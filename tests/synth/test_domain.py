@@ -11,7 +11,7 @@ import pytest
 from hush.errors import InvalidArgument
 from hush.noise import Seeded
 from hush.synth import Bins, Categories, Domain
-from hush.synth.rows import private
+from hush.synth.rows import private_counts
 
 
 class Hostile:
@@ -180,7 +180,7 @@ DOMAIN = Domain.of({"a": [0, 1], "b": Bins((0, 1, 2))})
     ],
 )
 def test_rows_have_many_forms(rows):
-    found = private(DOMAIN, rows)
+    found = private_counts(DOMAIN, rows)
     assert found.counts((0,)).tolist() == [1, 1]  # the third row is in no cell
     assert found.counts((0, 1)).tolist() == [[1, 0], [0, 1]]
     assert repr(found) == "data"
@@ -192,16 +192,16 @@ def test_data_frames_are_rows():
 
     columns = {"a": [0, 1, None], "b": [0.5, 1.5, 1.5]}
     for frame in (pandas.DataFrame(columns), polars.DataFrame(columns)):
-        assert private(DOMAIN, frame).counts((0, 1)).tolist() == [[1, 0], [0, 1]]
+        assert private_counts(DOMAIN, frame).counts((0, 1)).tolist() == [[1, 0], [0, 1]]
     nullable = pandas.DataFrame(
         {"a": [0, 1, None], "b": [0.5, None, 1.0]}
     ).convert_dtypes()
-    assert private(DOMAIN, nullable).counts((0,)).tolist() == [1, 0]
+    assert private_counts(DOMAIN, nullable).counts((0,)).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("rows", [{"a": [], "b": []}, [], np.empty((0, 2))], ids=repr)
 def test_no_rows_are_rows(rows):
-    assert private(DOMAIN, rows).counts((0, 1)).tolist() == [[0, 0], [0, 0]]
+    assert private_counts(DOMAIN, rows).counts((0, 1)).tolist() == [[0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -220,4 +220,4 @@ def test_no_rows_are_rows(rows):
 )
 def test_rows_of_another_form_are_refused_before_they_are_read(rows):
     with pytest.raises(InvalidArgument):
-        private(DOMAIN, rows)
+        private_counts(DOMAIN, rows)

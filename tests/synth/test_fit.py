@@ -12,8 +12,8 @@ from hush.errors import InvalidArgument
 from hush.estimate import Estimate
 from hush.inference import consistent, marginals, nonnegative
 from hush.synth import TreeModel
-from hush.synth.fit import Table, agreed, fitted, pooled, simplex
-from hush.synth.spanning_forest import Forest, chosen
+from hush.synth.fit import Table, common_counts, fit_tables, pool, simplex
+from hush.synth.spanning_forest import Forest, forest_of_choices
 
 SIZES = (2, 3, 2, 1)
 EDGES = ((0, 1), (1, 2))
@@ -39,7 +39,7 @@ def test_the_closed_form_is_the_least_squares_of_all_tables(seed, edges):
     y = np.concatenate([t.counts.ravel() for t in tables])
     # The cells of the whole table are not determined by its margins; sums of them are.
     cells = np.linalg.lstsq(design / std[:, None], y / std, rcond=None)[0]
-    total, margins = agreed(SIZES, tables)
+    total, margins = common_counts(SIZES, tables)
     whole = cells.reshape(SIZES)
     assert total == pytest.approx(whole.sum())
     for column, found in enumerate(margins):
@@ -52,7 +52,7 @@ def test_a_column_and_a_total_agree_as_hush_inference_says():
         Table((0,), np.array([61.0, 42.0]), 1.0),
         Table((1,), np.array([100.0]), 1.0),
     ]
-    total, margins = agreed((2, 1), tables)
+    total, margins = common_counts((2, 1), tables)
     same = consistent([61.0, 42.0, 100.0], [[1, 0], [0, 1], [1, 1]], std=1.0)
     assert [*margins[0], total] == pytest.approx(same.value)
 
@@ -73,7 +73,7 @@ def test_the_tables_are_those_nearest_of_all_populations(seed):
     # Every forest of non-negative tables that agree is one of some population, so a
     # solver for non-negative cells of the whole table must find the same.
     tables = noisy(seed, scale=8.0)
-    found = fitted(SIZES, tables)
+    found = fit_tables(SIZES, tables)
     design = marginals(SIZES, keep=[t.columns for t in tables])
     std = np.concatenate([np.full(t.counts.size, t.std) for t in tables])
     y = np.concatenate([t.counts.ravel() for t in tables])
@@ -89,7 +89,7 @@ def test_the_tables_are_those_nearest_of_all_populations(seed):
 
 def test_tables_that_are_right_are_left_alone():
     counts = np.array([[10.0, 0.0, 5.0], [0.0, 20.0, 1.0]])
-    found = fitted((2, 3), [Table((0, 1), counts, 1.0)])
+    found = fit_tables((2, 3), [Table((0, 1), counts, 1.0)])
     assert found.pairs[0, 1] == pytest.approx(counts, abs=1e-4)
     assert found.total == pytest.approx(36)
 
@@ -99,7 +99,7 @@ def test_noise_in_empty_cells_adds_no_rows():
     rng = np.random.default_rng(3)
     true = np.diag(np.full(100, 500.0))
     table = Table((0, 1), true + rng.normal(0, 10, true.shape), 10.0)
-    found = fitted((100, 100), [table])
+    found = fit_tables((100, 100), [table])
     assert found.total == pytest.approx(50_000, abs=5 * 10 * 100)
     assert found.pairs[0, 1].sum() == pytest.approx(found.total, rel=1e-3)
     assert np.abs(found.pairs[0, 1] - true).sum() < 0.1 * 2 * 50_000
@@ -107,7 +107,7 @@ def test_noise_in_empty_cells_adds_no_rows():
 
 def test_two_tables_of_one_pair_are_pooled():
     one, two = np.array([[4.0, 8.0]]), np.array([[7.0, 2.0]])
-    found = pooled([Table((0, 1), one, 1.0), Table((0, 1), two, 2.0)])
+    found = pool([Table((0, 1), one, 1.0), Table((0, 1), two, 2.0)])
     assert len(found) == 1
     assert found[0].counts == pytest.approx((4 * one + two) / 5)
     assert found[0].std == pytest.approx((1 + 1 / 4) ** -0.5)
@@ -160,7 +160,7 @@ def test_exact_tables_come_back():
 def test_every_total_makes_a_model(level):
     tables = [Table((c,), np.full(SIZES[c], level), 1.0) for c in range(4)]
     tables += [Table(e, np.full((SIZES[e[0]], SIZES[e[1]]), level), 1.0) for e in EDGES]
-    found = fitted(SIZES, tables)
+    found = fit_tables(SIZES, tables)
     assert found.total >= 0
     assert all(
         np.isfinite(each).all() for each in (*found.margins, *found.pairs.values())
@@ -174,7 +174,7 @@ def test_a_forest_closes_no_circle():
     with pytest.raises(InvalidArgument, match="circle"):
         Forest(3, ((0, 1), (1, 2), (0, 2)))
     for places in itertools.product(range(7), repeat=3):
-        forest = chosen(4, places)
+        forest = forest_of_choices(4, places)
         assert len(forest.walk) == 4
         assert len(forest.edges) <= 3
         for a, b in itertools.combinations(range(4), 2):

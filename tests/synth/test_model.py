@@ -125,10 +125,12 @@ def test_rows_follow_the_tables_as_whole_numbers_can(model, count):
 @pytest.mark.statistical
 def test_rounding_is_right_on_average():
     # 3 rows from (0.5, 0.25, 0.25): means within 5 sigma; fails wrongly below 1e-5.
-    from hush.synth.model import _rounded
+    from hush.synth.model import _rounded_shares
 
     source = Seeded(5)
-    found = np.array([_rounded(3, np.array([2.0, 1, 1]), source) for _ in range(2000)])
+    found = np.array(
+        [_rounded_shares(3, np.array([2.0, 1, 1]), source) for _ in range(2000)]
+    )
     assert (found.sum(axis=1) == 3).all()
     assert found.mean(axis=0) == pytest.approx([1.5, 0.75, 0.75], abs=5 * 0.5 / 44)
 

@@ -10,7 +10,7 @@ import pytest
 from hush.audit.metric import lp
 from hush.synth.marginal_queries import Columns, NextPair, Pairs, Person
 from hush.synth.rows import Private
-from hush.synth.spanning_forest import chosen
+from hush.synth.spanning_forest import forest_of_choices
 from hush.units import Neighbors
 
 SIZES = (2, 2, 2)
@@ -114,7 +114,7 @@ def test_the_candidates_follow_from_released_choices_alone():
     assert between.candidates((FIRST[0], 0)) == ((0, 2), (1, 2))
     assert between.candidates((FIRST[0], 3)) == ()  # to stop
     assert between(held(CELLS), (FIRST[0], 3)).tolist() == [0]
-    assert chosen(3, (3, 0)).edges == ()
+    assert forest_of_choices(3, (3, 0)).edges == ()
 
 
 def test_places_that_are_left_over_go_to_lone_columns():

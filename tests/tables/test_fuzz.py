@@ -114,7 +114,7 @@ def run(engine, texts):
     values = {}
     for each in texts:
         try:
-            values[each] = expression.typed(table, each).value
+            values[each] = expression.typed_value(table, each).value
         except Unsupported:
             refused += 1
     names = list(values)

@@ -156,9 +156,11 @@ def test_a_sensitivity_that_is_too_small_is_found(monkeypatch, desk):
     # The twin that must fail: one person counted for one row less than they weigh.
     from hush.tables.bounding.sensitivity import Limit
 
-    honest = Limit.reach
+    honest = Limit.distance
     monkeypatch.setattr(
-        Limit, "reach", lambda self, *a, **k: math.ceil(honest(self, *a, **k) * 2 / 3)
+        Limit,
+        "distance",
+        lambda self, *a, **k: math.ceil(honest(self, *a, **k) * 2 / 3),
     )
     with pytest.raises(AssertionError):
         check("one column", "add-remove", ("count",), (1,), opened=desk.lay)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.audit.distinguisher import Event, Goal, choose
 from hush.audit.finding import Audit, Verdict
-from hush.audit.hypothesis_tests import Point, Round, counted, points
+from hush.audit.hypothesis_tests import Point, Round, guess_counts, points
 from hush.audit.neighbors import Pair
 from hush.audit.outputs import Floats, Raised, Reader
 from hush.errors import InvalidArgument
@@ -25,7 +25,7 @@ from hush.privacy.curve import Curve, checked_curve
 Many = Callable[[Any, int], Any]  # data, count -> independent results
 
 
-def many(run: Any, batch: Many | None, source: Source, *, timing: bool) -> Many:
+def draws_of(run: Any, batch: Many | None, source: Source, *, timing: bool) -> Many:
     """Return the way to draw many independent results.
 
     Guarantee: results have the law of single runs. Only mechanisms whose noise is
@@ -35,7 +35,7 @@ def many(run: Any, batch: Many | None, source: Source, *, timing: bool) -> Many:
         return batch
     if isinstance(run, Mechanism):
         mechanism = run
-        single = _single(lambda d: mechanism.run(d, source=source), timing=timing)
+        single = _one_by_one(lambda d: mechanism.run(d, source=source), timing=timing)
         if mechanism.independent and not timing:
             return lambda d, n: _at_once(mechanism, d, n, source) or single(d, n)
         return single
@@ -44,7 +44,7 @@ def many(run: Any, batch: Many | None, source: Source, *, timing: bool) -> Many:
             f"run must be a mechanism or a function of data; got a "
             f"{type(run).__name__}."
         )
-    return _single(run, timing=timing)
+    return _one_by_one(run, timing=timing)
 
 
 def _at_once(mechanism: Any, data: Any, count: int, source: Source) -> Any:
@@ -65,7 +65,7 @@ class Batch:
         self.rows = rows
 
 
-def _single(run: Callable[[Any], Any], *, timing: bool) -> Many:
+def _one_by_one(run: Callable[[Any], Any], *, timing: bool) -> Many:
     def one(data: Any) -> Any:
         start = time.perf_counter()
         try:
@@ -80,7 +80,7 @@ def _single(run: Callable[[Any], Any], *, timing: bool) -> Many:
     return lambda data, count: [one(data) for _ in range(count)]
 
 
-def joined(first: Any, second: Any, side: Any) -> Any:
+def in_coin_order(first: Any, second: Any, side: Any) -> Any:
     """Return the results of both data sets in the order of the coin."""
     if isinstance(first, Batch):
         first, second = first.rows, second.rows
@@ -178,14 +178,14 @@ def audit(
     checks.whole("samples", samples, at_least=400)
     checks.real("level", level, above=0, below=1)
     tried = _pairs(data, neighbor, pairs)
-    draw = many(run, batch, source, timing=timing)
+    draw = draws_of(run, batch, source, timing=timing)
     each = max(_LEAST, samples // _TRAINING // len(tried))
     left = max(samples - each * len(tried), samples // 2)
     goal = Goal(points(claim), left, 1 - level)
     trained = [_train(draw, pair, each, goal) for pair in tried]
     best = max(trained, key=lambda found: found.event.promise)
     tested, roc = _test(draw, best, goal, source)
-    return _found(tested, claim, level, roc, each * len(tried))
+    return _result_of(tested, claim, level, roc, each * len(tried))
 
 
 def _pairs(data: Any, neighbor: Any, pairs: Iterable[Any]) -> list[Pair]:
@@ -202,15 +202,15 @@ def _pairs(data: Any, neighbor: Any, pairs: Iterable[Any]) -> list[Pair]:
 
 def _train(draw: Many, pair: Pair, runs: int, goal: Goal) -> _Trained:
     side = np.arange(runs) // 2 % 2 == 1  # every third of training sees both sides
-    outputs = _drawn(draw, pair, side)
+    outputs = _draw_both(draw, pair, side)
     _refuse_failures(outputs)
     return _Trained.of(pair, outputs, side, goal)
 
 
-def _drawn(draw: Many, pair: Pair, side: NDArray[np.bool_]) -> Any:
+def _draw_both(draw: Many, pair: Pair, side: NDArray[np.bool_]) -> Any:
     near = int(side.sum())
     first = draw(pair.data, len(side) - near)
-    return joined(first, draw(pair.neighbor, near), side)
+    return in_coin_order(first, draw(pair.neighbor, near), side)
 
 
 def _refuse_failures(outputs: Any) -> None:
@@ -244,35 +244,35 @@ def _test(
         chunk = max(500, size // 4) if event.point.kind == "betting" else size
         parts: list[Any] = []
         while (made := sum(len(part[1]) for part in parts)) < size:
-            parts.append(_guessed(draw, trained, min(chunk, size - made), source))
+            parts.append(_guess_runs(draw, trained, min(chunk, size - made), source))
             guesses = np.concatenate([part[2] for part in parts])
             last = Round(guesses, event.stake, event.sides, luck)
-            if _refuted(event.point, (*rounds, last), goal):
+            if _is_refuted(event.point, (*rounds, last), goal):
                 break
         rounds = (*rounds, last)
         side, scores = (np.concatenate([part[i] for part in parts]) for i in (1, 3))
-        if len(rounds) == len(sizes) or _refuted(event.point, rounds, goal):
+        if len(rounds) == len(sizes) or _is_refuted(event.point, rounds, goal):
             break
-        trained = trained.with_more(_together([p[0] for p in parts]), side, goal)
+        trained = trained.with_more(_join_outputs([p[0] for p in parts]), side, goal)
     return _Tested(trained, rounds), _roc(scores, side)
 
 
-def _guessed(draw: Many, trained: _Trained, count: int, source: Source) -> Any:
+def _guess_runs(draw: Many, trained: _Trained, count: int, source: Source) -> Any:
     """Return results, sides, guesses and scores of some fresh runs."""
     side = np.asarray(integers(2, count, source=source)) == 1
-    outputs = _drawn(draw, trained.pair, side)
+    outputs = _draw_both(draw, trained.pair, side)
     guesses, scores = trained.event.guess(trained.reader.read(outputs), side)
     return outputs, side, guesses, scores
 
 
-def _refuted(point: Point, rounds: tuple[Round, ...], goal: Goal) -> bool:
+def _is_refuted(point: Point, rounds: tuple[Round, ...], goal: Goal) -> bool:
     """Return whether bets have won; nothing else may stop early."""
     if point.kind != "betting":
         return False
     return point.p_value(rounds, 1 - goal.alpha) <= goal.alpha
 
 
-def _together(outputs: list[Any]) -> Any:
+def _join_outputs(outputs: list[Any]) -> Any:
     if all(isinstance(each, np.ndarray) for each in outputs):
         return np.concatenate(outputs)
     return [one for each in outputs for one in each]
@@ -282,10 +282,12 @@ def _uniform(source: Source) -> float:
     return (float(source.integers(1, bits=52)[0]) + 0.5) / 2**52
 
 
-def _found(tested: _Tested, claim: Curve, level: float, roc: Any, spent: int) -> Audit:
+def _result_of(
+    tested: _Tested, claim: Curve, level: float, roc: Any, spent: int
+) -> Audit:
     event, point, rounds = tested.last.event, tested.last.event.point, tested.rounds
     p_value = point.p_value(rounds, level)
-    counts = [counted(each.guesses) for each in rounds]
+    counts = [guess_counts(each.guesses) for each in rounds]
     runs, made = sum(len(each.guesses) for each in rounds), sum(m for _, m in counts)
     sides = max(each.sides for each in rounds)
     return Audit(
@@ -300,7 +302,7 @@ def _found(tested: _Tested, claim: Curve, level: float, roc: Any, spent: int) ->
         samples=runs + spent,
         guesses=made,
         right=sum(right for right, _ in counts),
-        catches=point.caught(rounds, level),
+        catches=point.caught_epsilon(rounds, level),
         point=(point.epsilon, point.delta),
         roc=roc,
         tested=len(rounds[-1].guesses),

@@ -105,7 +105,7 @@ def _runs(found: list[int]) -> list[tuple[int, int]]:
     )
 
 
-def _or(phrases: list[str]) -> str:
+def _joined_phrases(phrases: list[str]) -> str:
     """Join the first few phrases; what is left out is counted."""
     more = len(phrases) - _SAID
     rest = [f"{more} more of the kind"] if more > 0 else []
@@ -127,25 +127,25 @@ def _ratio(codes: Codes, side: NDArray[np.bool_], count: int) -> Floats:
     return found
 
 
-def _looked_up(name: str, coded: Coded, ratio: Floats, said: Words) -> Score:
-    def of(table: Table) -> Floats:
+def _table_score(name: str, coded: Coded, ratio: Floats, said: Words) -> Score:
+    def number_of(table: Table) -> Floats:
         return ratio[np.minimum(coded(table), len(ratio) - 1)]
 
-    def words(low: float, high: float) -> str:
+    def describe(low: float, high: float) -> str:
         near = [int(i) for i in np.argsort(-ratio) if ratio[i] >= max(high, 1e-9)]
         far = [int(i) for i in np.argsort(ratio) if ratio[i] <= min(low, -1e-9)]
         told = [
-            f"{side} when {_or(said(each))}"
+            f"{side} when {_joined_phrases(said(each))}"
             for side, each in (("neighbor", near), ("data", far))
             if each
         ]
         return "; ".join(told) or "never"
 
-    return Score(name, of, words)
+    return Score(name, number_of, describe)
 
 
-def _plain(name: str, of: Callable[[Table], Floats], sign: float) -> Score:
-    def words(low: float, high: float) -> str:
+def _threshold_score(name: str, of: Callable[[Table], Floats], sign: float) -> Score:
+    def describe(low: float, high: float) -> str:
         more, less = (">=", "<=") if sign > 0 else ("<=", ">=")
         if low == np.nextafter(high, -np.inf):  # nothing lies between
             less, low = less[0], high
@@ -156,7 +156,7 @@ def _plain(name: str, of: Callable[[Table], Floats], sign: float) -> Score:
             said.append(f"data when {name} {less} {sign * low:.6g}")
         return "; ".join(said) or "never"
 
-    return Score(name, lambda table: sign * of(table), words)
+    return Score(name, lambda table: sign * of(table), describe)
 
 
 def _leaf(name: str) -> str:
@@ -174,7 +174,7 @@ class _Column:
     bins: Bins
     said: Words | None = None  # cells in words, where bins do not do
 
-    def coded(self, table: Table) -> Codes:
+    def codes(self, table: Table) -> Codes:
         special = self.special(table)
         cells = self.bins.code(self.of(table)) + len(SPECIAL) + 256
         return np.where(special == FINITE, cells, np.minimum(special, 255))
@@ -225,11 +225,11 @@ def _differences(table: Table) -> list[_Column]:
     found = []
     for i, j in combinations(few, 2):
 
-        def of(t: Table, i: int = i, j: int = j) -> Floats:
+        def number_of(t: Table, i: int = i, j: int = j) -> Floats:
             return t.values[:, j] - t.values[:, i]
 
         name = f"{_leaf(table.names[j])} - {_leaf(table.names[i])}"
-        found.append(_Column(name, of, _zeros, Bins.of(of(table))))
+        found.append(_Column(name, number_of, _zeros, Bins.of(number_of(table))))
     return found
 
 
@@ -237,14 +237,14 @@ def _bits(column: _Column, table: Table) -> _Column:
     """Return the lowest bit of a column, together with where the value lies."""
     coarse = Bins.of(column.of(table), most=12, few=12)
 
-    def of(t: Table) -> Floats:
+    def number_of(t: Table) -> Floats:
         low = np.clip(lowest_bit(column.of(t)), -80, 80)
         return np.asarray(coarse.code(column.of(t)) * 256.0 + low, dtype=np.float64)
 
-    seen = of(table)
+    seen = number_of(table)
     cells = Bins.of(seen, few=2000)
 
-    def said(found: list[int]) -> list[str]:
+    def phrases(found: list[int]) -> list[str]:
         lowest: dict[int, list[int]] = {}  # by where the value lies
         codes = cells.code(seen)
         for cell in found:
@@ -257,7 +257,7 @@ def _bits(column: _Column, table: Table) -> _Column:
             for place, bits in lowest.items()
         ]
 
-    return _Column(f"{_BITS}{column.name}", of, column.special, cells, said)
+    return _Column(f"{_BITS}{column.name}", number_of, column.special, cells, phrases)
 
 
 def _powers(exponents: list[int]) -> str:
@@ -279,19 +279,21 @@ def candidates(table: Table) -> Iterator[Candidate]:
         yield Candidate(_cells(column, table.words), column.bins.count)
         if len(column.bins.edges) > 1 and not column.name.startswith(_BITS):
             for sign in (1.0, -1.0):
-                yield Candidate(_unfitted(column, sign))
+                yield Candidate(_threshold_fit(column, sign))
     if len(columns) > 1:
-        yield Candidate(_added(columns), sum(each.bins.count for each in columns))
+        yield Candidate(
+            _sum_of_ratios(columns), sum(each.bins.count for each in columns)
+        )
         yield Candidate(_linear(table), len(columns))
-        yield Candidate(_between, len(columns))
+        yield Candidate(_median_score, len(columns))
 
 
 def _cells(column: _Column, words: tuple[str, ...]) -> Fit:
     def fit(table: Table, side: NDArray[np.bool_]) -> Score:
-        ratio = _ratio(column.coded(table), side, column.count)
-        return _looked_up(
+        ratio = _ratio(column.codes(table), side, column.count)
+        return _table_score(
             column.name,
-            column.coded,
+            column.codes,
             ratio,
             lambda codes: column.phrases(codes, words),
         )
@@ -299,24 +301,24 @@ def _cells(column: _Column, words: tuple[str, ...]) -> Fit:
     return fit
 
 
-def _unfitted(column: _Column, sign: float) -> Fit:
-    return lambda _table, _side: _plain(column.name, column.of, sign)
+def _threshold_fit(column: _Column, sign: float) -> Fit:
+    return lambda _table, _side: _threshold_score(column.name, column.of, sign)
 
 
-def _added(columns: list[_Column]) -> Fit:
+def _sum_of_ratios(columns: list[_Column]) -> Fit:
     """Add up all ratios: right where the leaves are independent."""
 
     def fit(table: Table, side: NDArray[np.bool_]) -> Score:
-        ratios = [_ratio(each.coded(table), side, each.count) for each in columns]
+        ratios = [_ratio(each.codes(table), side, each.count) for each in columns]
 
-        def of(t: Table) -> Floats:
+        def number_of(t: Table) -> Floats:
             parts = [
-                ratio[each.coded(t)]
+                ratio[each.codes(t)]
                 for each, ratio in zip(columns, ratios, strict=True)
             ]
             return np.sum(parts, axis=0)  # type: ignore[no-any-return]
 
-        return _plain("the likelihood ratio of all values", of, 1.0)
+        return _threshold_score("the likelihood ratio of all values", number_of, 1.0)
 
     return fit
 
@@ -325,21 +327,23 @@ def _linear(pooled: Table) -> Fit:
     """Fisher's discriminant on values cut to their middle 99 %."""
     low, high = np.quantile(pooled.values, [0.005, 0.995], axis=0)
 
-    def cut(t: Table) -> Floats:
+    def clipped_values(t: Table) -> Floats:
         return np.clip(t.values, low, high)
 
     def fit(table: Table, side: NDArray[np.bool_]) -> Score:
-        x = cut(table)
+        x = clipped_values(table)
         gap = x[side].mean(axis=0) - x[~side].mean(axis=0)
         spread: Any = np.atleast_2d(np.cov(x, rowvar=False))
         ridge = np.eye(len(gap)) * (np.trace(spread) / len(gap) * 1e-6 + 1e-300)
         weights = np.linalg.lstsq(spread + ridge, gap, rcond=None)[0]
-        return _plain("a weighted sum of values", lambda t: cut(t) @ weights, 1.0)
+        return _threshold_score(
+            "a weighted sum of values", lambda t: clipped_values(t) @ weights, 1.0
+        )
 
     return fit
 
 
-def _between(table: Table, side: NDArray[np.bool_]) -> Score:
+def _median_score(table: Table, side: NDArray[np.bool_]) -> Score:
     """Return how far values have come from one median to the other, in all.
 
     For independent Laplace noise this is the exact likelihood ratio.
@@ -349,10 +353,12 @@ def _between(table: Table, side: NDArray[np.bool_]) -> Score:
     scale = np.sign(near - far) / np.maximum(spread, 1e-300)
     low, high = np.minimum(far, near), np.maximum(far, near)
 
-    def of(t: Table) -> Floats:
+    def number_of(t: Table) -> Floats:
         return np.asarray(np.clip(t.values, low, high) @ scale, dtype=np.float64)
 
-    return _plain("the values cut to between their medians, added up,", of, 1.0)
+    return _threshold_score(
+        "the values cut to between their medians, added up,", number_of, 1.0
+    )
 
 
 # -- The event that tells two data sets apart, chosen on earlier runs alone ------------
@@ -415,10 +421,10 @@ class Goal:
     alpha: float
 
 
-def prospect(
+def expected_margin(
     point: Point, goal: Goal, right: Any, wrong: Any, seen: int, sides: Any
 ) -> Any:
-    """Return by how many standard errors a test may hope to pass the claim.
+    """Return the expected distance of a test from the claim, in standard errors.
 
     `right` and `wrong` guesses were counted in `seen` runs. How often a guess is right
     is taken as a normal number around what was seen, drawn towards the claim where few
@@ -434,7 +440,7 @@ def prospect(
         tests = goal.runs * mass
         # The least mass that a test of this size would be sure of.
         slack = math.sqrt(-2 * math.log(goal.alpha / 100)) if point.delta else 0.0
-        sure = mass if point.kind == "betting" else mass * _sure(slack, tests)
+        sure = mass if point.kind == "betting" else mass * _sure_share(slack, tests)
         charge = np.minimum(sides * point.delta / 2 / np.maximum(sure, 1e-300), 1.0)
         lied = special.expit(-point.epsilon) * (1 - charge)
         bound = np.clip(1 - lied, 1e-9, 1 - 1e-9)
@@ -451,11 +457,11 @@ def prospect(
     if point.kind == "betting":
         need = math.sqrt(2 * math.log(2 / goal.alpha))
     found = (root * (chance - bound) - need) / np.sqrt(1 + root**2 * spread)
-    # Where every guess may be right, nothing can speak against the claim.
+    # Where every guess may be right, no test can refute the claim.
     return np.where(bound < 1 - 1e-9, found, -_NEVER)
 
 
-def _sure(slack: float, tests: Any) -> Any:
+def _sure_share(slack: float, tests: Any) -> Any:
     return np.maximum(1 - slack / np.sqrt(np.maximum(tests, 1.0)), 1e-3)
 
 
@@ -490,7 +496,7 @@ def _best(
     if point.kind == "accuracy":
         # Everybody is guessed: neighbor from the cut on, data below it.
         right = up1 + (~side).sum() - up0
-        worth = prospect(point, goal, right, seen - right, seen, 2)
+        worth = expected_margin(point, goal, right, seen - right, seen, 2)
         at = int(np.argmax(worth))
         high = cuts[at] if at < len(cuts) else np.inf
         low = np.nextafter(high, -np.inf)
@@ -500,7 +506,7 @@ def _best(
     apart = np.append(cuts, np.inf)[:, None] > np.append(cuts, -np.inf)[None, :]
     ends = np.append(np.ones(len(cuts)), 0.0)
     sides = ends[:, None] + ends[None, :]
-    worth = prospect(point, goal, right, wrong, seen, sides)
+    worth = expected_margin(point, goal, right, wrong, seen, sides)
     # Noise is mostly alike on either side: what looks better on one is often luck.
     often = (up1 + up0)[:, None] - (down1 + down0)[None, :]
     even = np.abs(often) == np.min(np.abs(often), axis=1, keepdims=True)
@@ -526,7 +532,7 @@ def choose(table: Table, side: NDArray[np.bool_], goal: Goal) -> Event:
     tried = [
         _Judged(candidate, point, worth, area)
         for candidate in candidates(table)
-        for point, worth, area in _judged(candidate, parts, sides, goal)
+        for point, worth, area in _prospects(candidate, parts, sides, goal)
     ]
     most = max(each.worth for each in tried)
     luck = 0.1 / math.sqrt(len(table))  # equal areas: what was not fitted wins
@@ -534,7 +540,7 @@ def choose(table: Table, side: NDArray[np.bool_], goal: Goal) -> Event:
         (each for each in tried if each.worth >= most - _TIE),
         key=lambda each: (each.area - luck * (each.candidate.free > 0), each.worth),
     )
-    found = _settled(best.candidate, best.point, table, side, goal)
+    found = _fitted_event(best.candidate, best.point, table, side, goal)
     return replace(found, promise=most)
 
 
@@ -549,10 +555,10 @@ class _Judged:
     area: float
 
 
-def _judged(
+def _prospects(
     candidate: Candidate, parts: Any, sides: Any, goal: Goal
 ) -> list[tuple[Point, float, float]]:
-    """Return what each promise of the claim may hope for with this score."""
+    """Return each promise of the claim with the prospects of a test by this score."""
     right = np.zeros((len(goal.offered), 3))  # right, wrong, sides
     area = 0.0
     for turn in range(_FOLDS):
@@ -573,7 +579,9 @@ def _judged(
         (
             point,
             float(
-                prospect(point, goal, right[at, 0], right[at, 1], seen, right[at, 2])
+                expected_margin(
+                    point, goal, right[at, 0], right[at, 1], seen, right[at, 2]
+                )
             ),
             area,
         )
@@ -589,7 +597,7 @@ def _area(values: Floats, side: NDArray[np.bool_]) -> float:
     return 1 - float(np.mean(below + upto)) / (2 * max(len(near), 1))
 
 
-def _settled(
+def _fitted_event(
     candidate: Candidate,
     point: Point,
     table: Table,

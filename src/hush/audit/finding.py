@@ -27,7 +27,7 @@ def p_text(p_value: float) -> str:
     return f"p = {p_value:.3g}" if p_value >= 1e-300 else "p < 1e-300"
 
 
-def _sides(event: str) -> list[str]:
+def _side_texts(event: str) -> list[str]:
     """Return what is guessed when, side by side."""
     near, found, far = event.partition("; data when ")
     return [near, f"data when {far}"] if found else [event]
@@ -71,14 +71,14 @@ class Audit:
     def __str__(self) -> str:
         """Return verdict, bound, evidence and event, a line for each."""
         at = "" if isinstance(self.claim, Pure) else f" at delta {self.delta:.3g}"
-        claimed = f" (claimed: {self.point[0]:.4g})" if self._compared else ""
+        claimed = f" (claimed: {self.point[0]:.4g})" if self._is_compared else ""
         lines = [
             f"{self.verdict}: {self.claim}, {p_text(self.p_value)}",
             f"the true epsilon is at least {self.epsilon_lower:.4g}{at}{claimed}, with "
             f"{100 * self.level:.6g}% confidence",
             f"{self.right} of {self.guesses} guesses right{self._shares} "
             f"({self.samples} runs)",
-            *(f"guessed {each}" for each in _sides(self.event)),
+            *(f"guessed {each}" for each in _side_texts(self.event)),
         ]
         if not self.violated:
             caught = f"epsilon {self.catches:.4g}{at} 95 times in 100"
@@ -88,7 +88,7 @@ class Audit:
         return "\n".join(lines)
 
     @property
-    def _compared(self) -> bool:
+    def _is_compared(self) -> bool:
         """Whether the claim names an ε at the δ of the bound."""
         return self.point[1] == self.delta
 

@@ -54,7 +54,7 @@ def binomial(right: int, guesses: int, chance: float) -> float:
     return float(special.betainc(right, guesses - right + 1, chance))
 
 
-def shaken(right: int, guesses: int, chance: float, luck: float) -> float:
+def randomized_tail(right: int, guesses: int, chance: float, luck: float) -> float:
     """Return P(Bin > right) + luck·P(Bin = right): uniform if `luck` is, and fair.
 
     Guarantee: with a uniform `luck`, and guesses that are right with chance at most
@@ -68,7 +68,7 @@ def shaken(right: int, guesses: int, chance: float, luck: float) -> float:
     return over + luck * (binomial(right, guesses, chance) - over)
 
 
-def least(seen: int, runs: int, alpha: float) -> float:
+def chance_lower(seen: int, runs: int, alpha: float) -> float:
     """Return a lower bound on a chance (Clopper-Pearson), wrong with chance `alpha`.
 
     Example:
@@ -141,7 +141,7 @@ def best_stake(right: float, wrong: float, epsilon: float, charge: float) -> flo
     return float(shares[int(np.argmax(growth))])
 
 
-def counted(guesses: Guesses) -> tuple[int, int]:
+def guess_counts(guesses: Guesses) -> tuple[int, int]:
     """Return how many guesses were right, and how many were made."""
     return int(np.sum(guesses == RIGHT)), int(np.sum(guesses != PASS))
 
@@ -208,17 +208,17 @@ class Point:
         """
         if self.kind == "betting":
             return math.exp(-max(self._capital(rounds, self.epsilon), 0.0))
-        return self._combined(rounds, self.epsilon, level)
+        return self._combined_p_value(rounds, self.epsilon, level)
 
     def _capital(self, rounds: Rounds, epsilon: float) -> float:
         bets = [(r.guesses, r.sides * self.delta / 2, r.stake) for r in rounds]
         return float(np.max(capital(bets, epsilon)))
 
-    def _combined(self, rounds: Rounds, epsilon: float, level: float) -> float:
+    def _combined_p_value(self, rounds: Rounds, epsilon: float, level: float) -> float:
         """Add up normal quantiles, weighted by the root of planned runs.
 
         Where δ > 0 every round may be wrong about how often a guess is made, with a
-        small chance that is set aside. A round that cannot speak against the claim
+        small chance that is set aside. A round that cannot refute the claim
         still takes its part, as pure chance: leaving it out would let a learner stop
         after a lucky round.
         """
@@ -238,12 +238,12 @@ class Point:
 
     def _of_round(self, one: Round, epsilon: float, aside: float) -> float | None:
         """Return the p-value of one round; None if its guesses cannot matter."""
-        right, made = counted(one.guesses)
-        mass = least(made, len(one.guesses), aside) if aside else 1.0
+        right, made = guess_counts(one.guesses)
+        mass = chance_lower(made, len(one.guesses), aside) if aside else 1.0
         chance = self.chance(epsilon, one.sides, mass)
         if made == 0 or chance == 1:
             return None
-        return shaken(right, made, chance, one.luck)
+        return randomized_tail(right, made, chance, one.luck)
 
     def epsilon_lower(self, rounds: Rounds, level: float) -> float:
         """Return an ε that is refuted at this δ (at 0, where ε = 0 was looked at)."""
@@ -251,25 +251,25 @@ class Point:
         if point.kind == "betting":
             need = -math.log1p(-level)
 
-            def refuted(epsilon: float) -> bool:
+            def is_refuted(epsilon: float) -> bool:
                 return point._capital(rounds, epsilon) >= need
         else:
 
-            def refuted(epsilon: float) -> bool:
-                return point._combined(rounds, epsilon, level) <= 1 - level
+            def is_refuted(epsilon: float) -> bool:
+                return point._combined_p_value(rounds, epsilon, level) <= 1 - level
 
-        if not refuted(0.0):
+        if not is_refuted(0.0):
             return 0.0
         low, high = 0.0, 40.0
         for _ in range(40):
             middle = (low + high) / 2
-            low, high = (middle, high) if refuted(middle) else (low, middle)
+            low, high = (middle, high) if is_refuted(middle) else (low, middle)
         return low
 
-    def caught(self, rounds: Rounds, level: float) -> float:
+    def caught_epsilon(self, rounds: Rounds, level: float) -> float:
         """Return an estimate of the ε that such an audit catches 95 times in 100."""
         runs = sum(len(each.guesses) for each in rounds)
-        made = sum(counted(each.guesses)[1] for each in rounds)
+        made = sum(guess_counts(each.guesses)[1] for each in rounds)
         sides = max(each.sides for each in rounds)
         low, high = self.epsilon, self.epsilon + 40.0
         for _ in range(50):
@@ -288,7 +288,7 @@ class Point:
             return binomial(need, made, chance)
         chance = self.chance(epsilon, sides, mass)
         if self.kind == "binomial":
-            surely = least(made, runs, alpha * _SHARE) if self.delta else mass
+            surely = chance_lower(made, runs, alpha * _SHARE) if self.delta else mass
             bound = self.chance(self.epsilon, sides, surely)
             return binomial(critical(made, bound, alpha), made, chance)
         if math.isinf(odds(self.epsilon)):
@@ -323,9 +323,9 @@ def points(claim: Curve) -> list[Point]:
     if isinstance(claim, Approx):
         return _kinds(float(claim.epsilon), float(claim.delta))
     try:
-        return list(_several(claim))
+        return list(_promises(claim))
     except TypeError:  # a curve without a hash
-        return list(_several.__wrapped__(claim))
+        return list(_promises.__wrapped__(claim))
 
 
 def _kinds(epsilon: float, delta: float) -> list[Point]:
@@ -338,7 +338,7 @@ def _kinds(epsilon: float, delta: float) -> list[Point]:
 
 
 @functools.lru_cache(maxsize=64)
-def _several(claim: Curve) -> tuple[Point, ...]:
+def _promises(claim: Curve) -> tuple[Point, ...]:
     """Return a few promises of a curve; composed ones take seconds for each."""
     accuracy, largest = float(claim.delta_at(0.0)), float(claim.epsilon_at(0.0))
     pure = largest < _LARGEST

@@ -8,9 +8,15 @@ from functools import singledispatch
 from typing import Any
 
 from hush.mechanisms.mechanism import metric_of
-from hush.mechanisms.metrics import NONE, Distance, lp, moves, records
+from hush.mechanisms.metrics import (
+    NONE,
+    Distance,
+    lp,
+    nonzero_differences,
+    records,
+)
 
-__all__ = ["NONE", "Distance", "distance", "lp", "moves", "records"]
+__all__ = ["NONE", "Distance", "distance", "lp", "nonzero_differences", "records"]
 
 
 @singledispatch

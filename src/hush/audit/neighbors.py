@@ -77,7 +77,7 @@ class _Columns:
             raise InvalidArgument(f"unit must be one of {self._names}; got {unit!r}.")
         self.unit = None if unit is None else self._names.index(unit)
         self._kind = {n: isinstance(c, np.ndarray) for n, c in data.items()}
-        self.rows: list[Row] = list(zip(*map(_plain, data.values()), strict=True))
+        self.rows: list[Row] = list(zip(*map(_plain_list, data.values()), strict=True))
 
     def build(self, rows: Sequence[Row]) -> dict[str, Any]:
         columns = list(zip(*rows, strict=True)) or [()] * len(self._names)
@@ -87,7 +87,7 @@ class _Columns:
         }
 
 
-def _plain(column: Any) -> list[Any]:
+def _plain_list(column: Any) -> list[Any]:
     return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
@@ -96,13 +96,13 @@ def _column(values: list[Any]) -> Any:
     return np.array(values, dtype=object) if strange else np.array(values)
 
 
-def _filled(row: Row, form: _Form, value: Callable[[Any], Any]) -> Row:
+def _new_person(row: Row, form: _Form, value: Callable[[Any], Any]) -> Row:
     """Return the row of a new person, its cells replaced where `value` says so."""
     cells = [cell if i == form.unit else value(cell) for i, cell in enumerate(row)]
-    return tuple(_renamed(cells, form))
+    return tuple(_with_new_name(cells, form))
 
 
-def _renamed(cells: list[Any], form: _Form) -> list[Any]:
+def _with_new_name(cells: list[Any], form: _Form) -> list[Any]:
     """Give the person a name that is not yet taken."""
     if form.unit is not None:
         taken = {row[form.unit] for row in form.rows}
@@ -188,7 +188,7 @@ def neighbors_of(
             continue  # every row is a person of its own
         rest, person = _split(form, name, rows, chosen)
         if relation is Neighbors.REPLACE_ONE:
-            found += _exchanged(form, name, rest, person)
+            found += _exchange(form, name, rest, person)
         else:
             less, more = form.build(rest), form.build([*rest, *person])
             found += [
@@ -211,34 +211,32 @@ def _split(
         mine = [each for each in form.rows if each[form.unit] == who]
         return [each for each in form.rows if each[form.unit] != who], mine
     if name in CELLS:
-        return form.rows, [_filled(row, form, CELLS[name])]
+        return form.rows, [_new_person(row, form, CELLS[name])]
     if name == "heavy user":
-        return form.rows, [_filled(row, form, lambda cell: cell)] * rows
+        return form.rows, [_new_person(row, form, lambda cell: cell)] * rows
     if name == "empty":
         return [], [form.rows[0]]
     if name == "single row":
-        return [form.rows[0]], [_filled(row, form, lambda cell: cell)]
+        return [form.rows[0]], [_new_person(row, form, lambda cell: cell)]
     # The only holder of a key: nobody else shares any of the person's words.
-    words = _words(row, form)
+    words = _key_candidates(row, form)
     rest = [
         each
         for each in form.rows
-        if not words & _words(each, form)
+        if not words & _key_candidates(each, form)
         and (form.unit is None or each[form.unit] != row[form.unit])
     ]
     return rest, [row]
 
 
-def _words(row: Row, form: _Form) -> set[Any]:
+def _key_candidates(row: Row, form: _Form) -> set[Any]:
     """Return what may be a group key in a row: its texts, else its numbers."""
     cells = [cell for i, cell in enumerate(row) if i != form.unit]
     texts = {cell for cell in cells if isinstance(cell, str)}
     return texts or {cell for cell in cells if not isinstance(cell, np.ndarray)}
 
 
-def _exchanged(
-    form: _Form, name: str, rest: list[Row], person: list[Row]
-) -> list[Pair]:
+def _exchange(form: _Form, name: str, rest: list[Row], person: list[Row]) -> list[Pair]:
     """Return one person in the place of another, as many people as before."""
     if name == "empty":
         return []  # nobody is there to be exchanged

@@ -118,12 +118,12 @@ def one_run(
         tried = sorted({max(1, canaries // share) for share in _SHARES})
     else:
         tried = [checks.whole("guesses", guesses, at_least=1, at_most=canaries)]
-    counts = [(count, _right(scores, included, count)) for count in tried]
+    counts = [(count, _right_guesses(scores, included, count)) for count in tried]
     bound = _bound(claim)
     found = [bound(canaries, count, right) for count, right in counts]
     best = int(np.argmin(found))
     p_value = min(1.0, found[best] * len(tried))
-    known = [_right(included * 1.0, included, count) for count in tried]
+    known = [_right_guesses(included * 1.0, included, count) for count in tried]
     least = min(map(bound, [canaries] * len(tried), tried, known)) * len(tried)
     alpha = (1 - level) / len(tried)
     lower = max(_epsilon_lower(canaries, *each, delta, alpha) for each in counts)
@@ -142,7 +142,7 @@ def one_run(
     )
 
 
-def _right(scores: Any, included: NDArray[np.bool_], guesses: int) -> int:
+def _right_guesses(scores: Any, included: NDArray[np.bool_], guesses: int) -> int:
     order = np.argsort(np.nan_to_num(scores), kind="stable")
     low, high = guesses // 2, guesses - guesses // 2
     return int(
@@ -184,15 +184,15 @@ def approximate(
     tail = binomial(right, guesses, float(special.expit(epsilon)))
     if delta == 0 or right == 0:
         return tail
-    deciding = np.sort(_deciding(guesses, right, epsilon))[::-1]
-    # Whoever guesses all canaries meets each of them once, and δ is for each.
+    deciding = np.sort(_decisive_chances(guesses, right, epsilon))[::-1]
+    # A guess at all canaries has each of them once, and δ is for each.
     most = delta if guesses == canaries else 1.0
     turned = np.clip(canaries * delta - most * np.arange(guesses), 0.0, most)
     added = float(special.expit(-epsilon)) * float(turned @ deciding)
     return min(1.0, tail + added * (1 + _ROUNDING))
 
 
-def _deciding(guesses: int, right: int, epsilon: float) -> NDArray[np.float64]:
+def _decisive_chances(guesses: int, right: int, epsilon: float) -> NDArray[np.float64]:
     """Return how likely one guess can decide at most, with 0, 1, … guesses to come.
 
     It decides if exactly the missing ones of the k that come are right, and no more
@@ -226,12 +226,12 @@ def level_of(claim: Curve) -> Level:
     epsilon = np.linspace(0, end, _LINES)
     delta, rate = np.asarray(claim.delta_at(epsilon)), np.exp(epsilon)
 
-    def needed(power: float) -> float:
+    def needed_level(power: float) -> float:
         steep = np.max(1 - delta - rate * (1 - power))
         flat = np.max((power - delta) / rate)
         return float(max(0.0, steep, flat))
 
-    return needed
+    return needed_level
 
 
 def feasible(
@@ -275,20 +275,20 @@ def tradeoff(canaries: int, guesses: int, right: int, needed: Level) -> float:
 def _epsilon_lower(
     canaries: int, guesses: int, right: int, delta: float, alpha: float
 ) -> float:
-    def refuted(epsilon: float) -> bool:
+    def is_refuted(epsilon: float) -> bool:
         if approximate(canaries, guesses, right, epsilon, delta) <= alpha:
             return True
         needed = level_of(Approx(epsilon, delta))
         return delta > 0 and not feasible(canaries, guesses, right, needed, alpha)
 
-    return _largest(refuted, 40.0)
+    return _largest(is_refuted, 40.0)
 
 
 def _mu_lower(canaries: int, guesses: int, right: int, alpha: float) -> float:
-    def refuted(mu: float) -> bool:
+    def is_refuted(mu: float) -> bool:
         return not feasible(canaries, guesses, right, level_of(GDP(mu)), alpha)
 
-    return _largest(refuted, 20.0)
+    return _largest(is_refuted, 20.0)
 
 
 def _largest(refuted: Callable[[float], bool], end: float) -> float:

@@ -27,11 +27,11 @@ import numpy as np
 from hush.audit.metric import Distance, distance
 from hush.errors import Stopped
 from hush.mechanisms.mechanism import (
-    declared,
-    declaring,
-    listening,
+    declare_sensitivity,
+    declared_sensitivity,
+    has_listener,
+    listen_with,
     metric_of,
-    overheard,
 )
 from hush.mechanisms.metrics import Records
 from hush.mechanisms.selection.exponential import Pieces
@@ -88,7 +88,7 @@ def _arrays(a: Any, b: Any, where: str, deep: int) -> Iterator[Difference]:
 
 
 def _parts(a: Any, b: Any, where: str, deep: int) -> Iterator[Difference]:
-    left, right = _named(a, where), _named(b, where)
+    left, right = _named_parts(a, where), _named_parts(b, where)
     if list(left) != list(right):
         yield "form", where
         return
@@ -96,16 +96,16 @@ def _parts(a: Any, b: Any, where: str, deep: int) -> Iterator[Difference]:
         yield from _walk(part, right[name], name, deep)
 
 
-def _named(value: Any, where: str) -> dict[str, Any]:
+def _named_parts(value: Any, where: str) -> dict[str, Any]:
     """Return the parts of a result by the words that lead to them."""
     if isinstance(value, Mapping):
         return {f"{where}[{key!r}]": part for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return {f"{where}[{i}]": part for i, part in enumerate(value)}
     if hasattr(value, "to_pydict"):  # an Arrow table
-        return _named(value.to_pydict(), where)
+        return _named_parts(value.to_pydict(), where)
     if hasattr(value, "columns") and hasattr(value, "__getitem__"):  # a data frame
-        return _named({c: np.asarray(value[c]) for c in value.columns}, where)
+        return _named_parts({c: np.asarray(value[c]) for c in value.columns}, where)
     if hasattr(value, "values") and not callable(value.values):  # a release
         return {f"{where}.values": value.values}
     if dataclasses.is_dataclass(value):
@@ -118,12 +118,12 @@ def _named(value: Any, where: str) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------
-# Threads that a listened-to run starts are listened to as well, each in its own lane.
+# Threads that an observed run starts are observed as well, each in its own lane.
 #
 # A listener belongs to one context, and a new thread begins with an empty one. While
 # a replay runs, work that is handed to a thread or to a pool of threads from a
-# context that is listened to takes a copy of that context along. Which thread speaks
-# first is chance, so that calls are kept by lanes: the order in which work was handed
+# context that is observed takes a copy of that context along. Which thread runs first
+# is chance, so that calls are kept by lanes: the order in which work was handed
 # over, not done.
 
 Lane = tuple[int, ...]  # () for the caller; a number for each hand-over after that
@@ -140,10 +140,10 @@ def lane() -> Lane:
     return _LANE.get()
 
 
-def _taken(work: Callable[..., Any]) -> Callable[..., Any]:
+def _in_own_lane(work: Callable[..., Any]) -> Callable[..., Any]:
     """Return the work, to be done in a copy of this context and a lane of its own."""
     begun = _BEGUN.get()
-    if begun is None or not overheard():
+    if begun is None or not has_listener():
         return work
     with _COUNTING:
         here = lane()
@@ -153,14 +153,14 @@ def _taken(work: Callable[..., Any]) -> Callable[..., Any]:
     return functools.partial(context.run, work)
 
 
-def _ended(work: Callable[[], Any]) -> None:
-    """Do the work of a thread; a replay that was stopped ends it without a word."""
+def _run_quietly(work: Callable[[], Any]) -> None:
+    """Do the work of a thread; a replay that was stopped ends it silently."""
     with suppress(SystemExit):
         work()
 
 
 @contextmanager
-def followed() -> Iterator[None]:
+def follow_threads() -> Iterator[None]:
     """Follow threads and pools of threads that the code inside starts.
 
     Only `threading.Thread` and `ThreadPoolExecutor` are followed, and what builds on
@@ -168,21 +168,21 @@ def followed() -> Iterator[None]:
     """
     start, submit = threading.Thread.start, ThreadPoolExecutor.submit
 
-    def started(self: threading.Thread) -> None:
-        self.run = functools.partial(_ended, _taken(self.run))  # type: ignore[method-assign]
+    def start_followed(self: threading.Thread) -> None:
+        self.run = functools.partial(_run_quietly, _in_own_lane(self.run))  # type: ignore[method-assign]
         start(self)
 
-    def submitted(
+    def submit_followed(
         self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **named: Any
     ) -> "Future[Any]":
-        work = _taken(fn)
-        with silent():  # the pool's own threads belong to nobody
+        work = _in_own_lane(fn)
+        with without_lanes():  # the pool's own threads belong to no run
             return submit(self, work, *args, **named)
 
     token = _BEGUN.set({})
     with _PATCHING:  # one replay at a time
-        threading.Thread.start = started  # type: ignore[method-assign]
-        ThreadPoolExecutor.submit = submitted  # type: ignore[method-assign, assignment]
+        threading.Thread.start = start_followed  # type: ignore[method-assign]
+        ThreadPoolExecutor.submit = submit_followed  # type: ignore[method-assign, assignment]
         try:
             yield
         finally:
@@ -192,7 +192,7 @@ def followed() -> Iterator[None]:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def without_lanes() -> Iterator[None]:
     """Start no lane in here."""
     token = _BEGUN.set(None)
     try:
@@ -294,7 +294,7 @@ def _lists_records(mechanism: Any) -> bool:
 @final
 @dataclasses.dataclass(frozen=True)
 class _Heard:
-    """What was heard of one run: raw input and all, so it never leaves this file."""
+    """The record of one run, raw input included, so it never leaves this file."""
 
     mechanism: Any
     value: Any
@@ -331,7 +331,7 @@ def form(value: Any) -> str:
 
 
 class _Ear(ABC):
-    """Hears the outermost mechanism; a query and its mechanism count as two."""
+    """Observes the outermost mechanism; a query and its mechanism count as two."""
 
     def __init__(self, bare: Any) -> None:
         self.lanes: dict[Lane, list[_Heard]] = {(): []}
@@ -339,72 +339,78 @@ class _Ear(ABC):
         self._talks: dict[int, tuple[Any, list[Any]]] = {}
 
     @property
-    def heard(self) -> list[_Heard]:
-        """What was heard in this thread so far."""
+    def records(self) -> list[_Heard]:
+        """The runs recorded in this thread so far."""
         return self.lanes.setdefault(lane(), [])
 
     @property
-    def silent(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether no mechanism ran in any thread."""
         return not any(self.lanes.values())
 
-    def hear(self, mechanism: Any, value: Any, run: Run) -> Any:
-        moved = mechanism.inner_move(1 if declared() is None else declared())
+    def on_run(self, mechanism: Any, value: Any, run: Run) -> Any:
+        moved = mechanism.inner_move(
+            1 if declared_sensitivity() is None else declared_sensitivity()
+        )
         if moved is not None:
-            with declaring(moved):
+            with declare_sensitivity(moved):
                 return run(value)
-        given = value if isinstance(value, (Sized, numbers.Number)) else _listed(value)
-        found = self.answer(mechanism, _kept(given), run)
-        self.heard.append(found)
-        return _kept(found.output)
+        given = (
+            value
+            if isinstance(value, (Sized, numbers.Number))
+            else _list_of_iterator(value)
+        )
+        found = self.answer(mechanism, _copy(given), run)
+        self.records.append(found)
+        return _copy(found.output)
 
-    def turn(self, talk: Any, mechanism: Any, value: Any, run: Run) -> Any:
-        """Hear the next turn; what counts is all that was said to `talk` so far.
+    def on_turn(self, talk: Any, mechanism: Any, value: Any, run: Run) -> Any:
+        """Observe the next turn, together with all earlier inputs of `talk`.
 
         A conversation promises something about its whole input, so each turn is judged
         together with those before it.
         """
         _, said = self._talks.setdefault(id(talk), (talk, []))
-        said.append(_kept(value))
+        said.append(_copy(value))
         found = self.answer(mechanism, list(said), lambda given: run(given[-1]))
-        self.heard.append(found)
-        return _kept(found.output)
+        self.records.append(found)
+        return _copy(found.output)
 
     @abstractmethod
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        """Return what a mechanism says about a value, in its own way or another."""
+        """Return the record of a run: the mechanism's own answer, or a recorded one."""
 
     def sensitivity(self, mechanism: Any) -> Any:
-        said = declared()
+        said = declared_sensitivity()
         if said is not None:
             return said
         if isinstance(self._bare, Sequence):
-            at = len(self.heard)
+            at = len(self.records)
             return self._bare[at] if at < len(self._bare) else None
         if self._bare is None and _lists_records(mechanism):
             return 1  # one person
         return self._bare
 
 
-def _kept(value: Any) -> Any:
-    """Return a copy, so that nobody changes what was heard; itself if it has none."""
+def _copy(value: Any) -> Any:
+    """Return a copy, so that a record cannot change; the value if it has none."""
     try:
         return copy.deepcopy(value)
     except (TypeError, copy.Error):  # a table of an engine, a handle
         return value
 
 
-def _listed(value: Any) -> Any:
+def _list_of_iterator(value: Any) -> Any:
     return list(value) if hasattr(value, "__next__") else value
 
 
 @final
 class _Recorder(_Ear):
-    """Lets every mechanism speak and keeps what it said."""
+    """Runs every mechanism and records its answer."""
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        with listening(None):
-            output = run(_kept(value))
+        with listen_with(None):
+            output = run(_copy(value))
         return _Heard(mechanism, value, self.sensitivity(mechanism), output)
 
 
@@ -419,10 +425,10 @@ class _Replayer(_Ear):
         self.calls: list[Call] = []
 
     def note(self, what: str, text: str, seen: tuple[Any, Any] = (None, None)) -> None:
-        self.divergences.append(Divergence(what, text, len(self.heard), seen))
+        self.divergences.append(Divergence(what, text, len(self.records), seen))
 
     def answer(self, mechanism: Any, value: Any, run: Run) -> _Heard:
-        at, recorded = len(self.heard), self.recorded.get(lane(), ())
+        at, recorded = len(self.records), self.recorded.get(lane(), ())
         if at >= len(recorded):
             self.note("sequence", f"{type(mechanism).__name__} ran on one side only")
             raise _Stop
@@ -437,7 +443,7 @@ class _Replayer(_Ear):
 
     def _compare(self, old: _Heard, new: _Heard) -> None:
         name = type(old.mechanism).__name__
-        changed = _changed(old.mechanism, new.mechanism)
+        changed = _changed_fields(old.mechanism, new.mechanism)
         if changed:
             text = f"{name} has other parameters: {', '.join(changed)}"
             self.note("parameters", text, (old.mechanism, new.mechanism))
@@ -450,12 +456,14 @@ class _Replayer(_Ear):
             self.note("sensitivity", f"{name} is charged at another sensitivity", seen)
         else:
             apart = distance(old.mechanism, old.value, new.value)
-            self._within(old, new, apart)
+            self._check_distance(old, new, apart)
         self.calls.append(
-            Call(len(self.heard), repr(old.mechanism), old.form, old.sensitivity, apart)
+            Call(
+                len(self.records), repr(old.mechanism), old.form, old.sensitivity, apart
+            )
         )
 
-    def _within(self, old: _Heard, new: _Heard, apart: Any) -> None:
+    def _check_distance(self, old: _Heard, new: _Heard, apart: Any) -> None:
         name = type(old.mechanism).__name__
         if apart is None:
             text = f"no metric is known for {name}; register one with distance.register"
@@ -468,7 +476,7 @@ class _Replayer(_Ear):
             self.note("distance", text, (old.value, new.value))
 
 
-def _changed(first: Any, second: Any) -> list[str]:
+def _changed_fields(first: Any, second: Any) -> list[str]:
     """Return the names of public fields that differ, in value or in type."""
     if not dataclasses.is_dataclass(first):
         return [] if repr(first) == repr(second) else ["repr"]
@@ -476,9 +484,9 @@ def _changed(first: Any, second: Any) -> list[str]:
     return [n for n in names if differences(getattr(first, n), getattr(second, n))]
 
 
-def _heed(run: Run, data: Any, ear: _Ear) -> tuple[Any, BaseException | None]:
+def _run_with(run: Run, data: Any, ear: _Ear) -> tuple[Any, BaseException | None]:
     try:
-        with followed(), listening(ear):
+        with follow_threads(), listen_with(ear):
             return run(data), None
     except (Exception, _Stop) as problem:
         return None, problem
@@ -519,27 +527,27 @@ def replay(
     """
     show = released or (lambda result: result)
     recorder = _Recorder(sensitivity)
-    first, problem = _heed(lambda d: show(run(d)), data, recorder)
+    first, problem = _run_with(lambda d: show(run(d)), data, recorder)
     if problem is not None:
-        return Replay((), (_raised(problem, "the first"),))
-    report = _again(run, neighbor, recorder, first, show, sensitivity)
+        return Replay((), (_error_divergence(problem, "the first"),))
+    report = _replay_on(run, neighbor, recorder, first, show, sensitivity)
     if any(each.what == "result" for each in report.divergences):
-        same = _again(run, data, recorder, first, show, sensitivity)
-        report = _without(report, {each.text for each in same.divergences})
+        same = _replay_on(run, data, recorder, first, show, sensitivity)
+        report = _with_noise_marked(report, {each.text for each in same.divergences})
     return report
 
 
-def _again(
+def _replay_on(
     run: Run, data: Any, recorder: _Recorder, first: Any, show: Run, bare: Any
 ) -> Replay:
     replayer = _Replayer(recorder.lanes, bare)
-    second, problem = _heed(lambda d: show(run(d)), data, replayer)
+    second, problem = _run_with(lambda d: show(run(d)), data, replayer)
     found = replayer.divergences
     if problem is not None:
         if not isinstance(problem, _Stop):
-            found.append(_raised(problem, "the second"))
+            found.append(_error_divergence(problem, "the second"))
     else:
-        if recorder.silent:
+        if recorder.is_empty:
             text = "no mechanism of hush was heard, so nothing was checked"
             found.append(Divergence("silence", text))
         for place, recorded in sorted(recorder.lanes.items()):
@@ -554,14 +562,14 @@ def _again(
     return Replay(tuple(replayer.calls), tuple(found))
 
 
-def _raised(problem: BaseException, which: str) -> Divergence:
+def _error_divergence(problem: BaseException, which: str) -> Divergence:
     # The text of an error may hold data; its class is what an outsider surely sees.
     text = f"{type(problem).__name__} was raised on {which} data set"
     return Divergence("error", text, None, (str(problem), None))
 
 
-def _without(report: Replay, noisy: set[str]) -> Replay:
-    """Tell results that never repeat from those that show the data."""
+def _with_noise_marked(report: Replay, noisy: set[str]) -> Replay:
+    """Return the report with results that never repeat marked as noise."""
     found = tuple(
         dataclasses.replace(
             each,

@@ -21,12 +21,12 @@ _SMALL = Decimal("0.0001")
 _ASSUMED = "Assumed: Poisson sampling, and neighbors by one person added or removed."
 
 
-def _above(value: float, digits: int = DIGITS) -> str:
+def _rounded_up(value: float, digits: int = DIGITS) -> str:
     """Return an upper bound in some digits, rounded up."""
     return _digits(value, Context(prec=digits, rounding=ROUND_CEILING))
 
 
-def _below(value: float) -> str:
+def _rounded_down(value: float) -> str:
     """Return a lower bound in six digits, rounded down."""
     return _digits(value, Context(prec=DIGITS, rounding=ROUND_FLOOR))
 
@@ -67,10 +67,10 @@ def _bracketed(out: Session, curve: "Curve", name: str, at: float) -> dict[str, 
     upper = float(getattr(curve, f"{name}_at")(at))
     lower = float(getattr(curve, f"{name}_at_lower")(at))
     table = Table(box=None, pad_edge=False, show_header=False)
-    most = (_above(upper), "never more: charge this")
+    most = (_rounded_up(upper), "never more: charge this")
     if math.isinf(upper):
         most = ("unbounded", f"no {name} is proven: read it at a larger {asked}")
-    least = (_below(lower), "never less")
+    least = (_rounded_down(lower), "never less")
     if math.isinf(lower):
         least = ("unbounded", f"and no {name} holds")
     table.add_row(f"{name} at {asked} {at:g}", *most)
@@ -79,7 +79,7 @@ def _bracketed(out: Session, curve: "Curve", name: str, at: float) -> dict[str, 
     return {"at": {asked: at}, name: {"upper": upper, "lower": lower}}
 
 
-def _calibrated(
+def _calibrate_sigma(
     out: Session,
     rate: float | None,
     steps: int | None,
@@ -96,9 +96,9 @@ def _calibrated(
     least = calibrate(
         lambda std: curve_options.sgd(std, rate, steps), target=Approx(epsilon, delta)
     )
-    # The one that is printed, and so the one whose epsilon is told: a little more noise
+    # The one that is printed, and whose epsilon is shown: a little more noise
     # pays for the last digits in which ε at a δ and δ at an ε are rounded differently.
-    shown = _above(least, _SIGMA)
+    shown = _rounded_up(least, _SIGMA)
     sigma = float(shown)
     reached = curve_options.sgd(sigma, rate, steps)
     out.show(
@@ -108,10 +108,12 @@ def _calibrated(
     upper, lower = reached.epsilon_at(delta), reached.epsilon_at_lower(delta)
     if reached.delta_at(epsilon) <= delta:  # a proof of its own
         upper = min(upper, epsilon)
-    out.show(f"With it epsilon is between {_below(lower)} and {_above(upper)}.")
+    out.show(
+        f"With it epsilon is between {_rounded_down(lower)} and {_rounded_up(upper)}."
+    )
     out.show(_ASSUMED)
     bracket = {"upper": upper, "lower": lower}
-    out.give(sigma=sigma, at={"delta": delta}, epsilon=bracket)
+    out.print_json(sigma=sigma, at={"delta": delta}, epsilon=bracket)
 
 
 def account(
@@ -152,7 +154,7 @@ def account(
     """
     with session("account", as_json, quiet, debug) as out, out.working("composing …"):
         if calibrate:
-            _calibrated(out, rate, steps, (epsilon, delta))
+            _calibrate_sigma(out, rate, steps, (epsilon, delta))
             return
         named = curve_options.Named.of(gaussian, laplace, pure, approx, rho, mu)
         curve = _composed(named, sigma, rate, steps, times)
@@ -167,4 +169,4 @@ def account(
             found |= second
         if rate is not None:
             out.show(_ASSUMED)
-        out.give(curve=repr(curve), **found)
+        out.print_json(curve=repr(curve), **found)

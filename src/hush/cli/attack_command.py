@@ -76,7 +76,9 @@ def reconstruct(
         for name, share in found.items():
             table.add_row(words[name], f"{share:.1%}")
         out.show(table, "", "Half of the bits are recovered by guessing.")
-        out.give(people=people, questions=questions, epsilon=epsilon, recovered=found)
+        out.print_json(
+            people=people, questions=questions, epsilon=epsilon, recovered=found
+        )
 
 
 @app.command("difference", cls=Command)
@@ -116,7 +118,7 @@ def difference(
             f"The secret is {truth}, of values from 0 to 100; "
             f"the noise scatters by ± {spread:,.3g}.",
         )
-        out.give(
+        out.print_json(
             people=people, epsilon=epsilon, secret=truth, exact=plain, private=noisy
         )
 
@@ -147,7 +149,7 @@ def membership(
         table.add_row(f"epsilon {epsilon:g}, measured", shown)
         table.add_row(f"epsilon {epsilon:g}, proven", f"{found.advantage_bound:.1%}")
         out.show(table)
-        out.give(
+        out.print_json(
             epsilon=epsilon,
             advantage=found.advantage,
             advantage_bound=found.advantage_bound,

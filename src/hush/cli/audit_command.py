@@ -84,7 +84,7 @@ def audit(
 
             save_plot(lambda: drawn(found), plot)
         out.show(str(found))
-        out.give(**json.loads(found.to_json()))
+        out.print_json(**json.loads(found.to_json()))
         if found.violated:
             raise typer.Exit(int(Code.FOUND))
 

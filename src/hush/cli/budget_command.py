@@ -24,7 +24,7 @@ OTHERS = (
 )
 
 
-def _show(out: Session, rows: list[dict[str, Any]]) -> None:
+def _print_charges(out: Session, rows: list[dict[str, Any]]) -> None:
     """Print the charges; on a narrow terminal what it was for stands below."""
     columns = ledgers.columns(rows)
     if terminal.fits(columns, terminal.width()):
@@ -55,7 +55,7 @@ def _admin(path: Path | None) -> Admin | None:
 @final
 @dataclass(frozen=True)
 class _Change:
-    """What is changed before the accounts are shown, and for whom."""
+    """A change of an account, made before the accounts are shown."""
 
     opening: bool
     raising: bool
@@ -96,7 +96,7 @@ class _Change:
         share = None if epsilon is None else Budget(epsilon=epsilon, delta=delta)
         return cls(opening, raising, analyst, people, share)
 
-    def made(self, about: config.Config, admin: Admin | None) -> Ledger:
+    def apply(self, about: config.Config, admin: Admin | None) -> Ledger:
         """Return the ledger after the change."""
         if self.opening:
             ledgers.is_present(about.ledger)
@@ -186,11 +186,11 @@ def budget(
         options = (opening, raising, grant, link, epsilon, delta)
         change = _Change.of(*options, about.budget)
         known = opening and ledgers.has_account(about)
-        with change.made(about, _admin(admin)) as ledger:
+        with change.apply(about, _admin(admin)) as ledger:
             remaining, history = ledgers.balances(ledger), ledger.history()
         rows = ledgers.charges(history, f"dataset:{about.name}")
         if rows:
-            _show(out, rows[-last:])
+            _print_charges(out, rows[-last:])
             out.note(OTHERS)
         else:
             out.show("Nothing was spent yet.")
@@ -202,4 +202,4 @@ def budget(
             promise = each.total.epsilon_at(1e-6)
             if each.notion != "epsilon":
                 out.show(f"All of it together is epsilon {promise:.4g} at delta 1e-06.")
-        out.give(accounts=ledgers.balance(remaining), charges=rows)
+        out.print_json(accounts=ledgers.balance(remaining), charges=rows)

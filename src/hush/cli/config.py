@@ -40,7 +40,7 @@ _TYPES = re.compile(
 _PRIVATE = "needs its public values"  # where the data itself may be asked for them
 
 
-def quoted(name: str) -> str:
+def toml_name(name: str) -> str:
     """Return a name as TOML writes it before an equals sign or in a heading.
 
     Example:
@@ -80,7 +80,7 @@ class Public:
         return replace(cls.of(name, given["source"]), types=types)
 
     @property
-    def opened(self) -> Any:
+    def open(self) -> Any:
         """The table, or its address where it needs no types."""
         if not self.types:
             return self.source
@@ -88,12 +88,12 @@ class Public:
 
         return source(self.source, types=self.types).table
 
-    def typed(self, name: str, column: str, kind: str) -> str:
+    def type_line(self, name: str, column: str, kind: str) -> str:
         """Return the line that gives a column of this table a type."""
         types = {**self.types, column: kind}
-        inside = ", ".join(f'{quoted(n)} = "{k}"' for n, k in types.items())
+        inside = ", ".join(f'{toml_name(n)} = "{k}"' for n, k in types.items())
         source = json.dumps(self.written, ensure_ascii=False)
-        return f"{quoted(name)} = {{source = {source}, types = {{{inside}}}}}"
+        return f"{toml_name(name)} = {{source = {source}, types = {{{inside}}}}}"
 
 
 def refusal_with_place(text: str, about: "Config") -> str:
@@ -102,9 +102,9 @@ def refusal_with_place(text: str, about: "Config") -> str:
     def keys(found: re.Match[str]) -> str:
         name = found["name"]
         if name in about.types:
-            setting, where = "keys", f"[columns.{quoted(name)}]"
+            setting, where = "keys", f"[columns.{toml_name(name)}]"
         else:
-            setting, where = quoted(name), "[keys]"
+            setting, where = toml_name(name), "[keys]"
         more = (
             f', or {setting} = "private" there to find them in the data, which needs -d'
             if _PRIVATE in text
@@ -115,18 +115,18 @@ def refusal_with_place(text: str, about: "Config") -> str:
     def bounds(found: re.Match[str]) -> str:
         if found["name"] not in about.types:
             return ""  # CLAMP, which is advised before it, does it
-        where = f"[columns.{quoted(found['name'])}]"
+        where = f"[columns.{toml_name(found['name'])}]"
         return f"{found['before']}bounds = [0, 100] under {where} in hush.toml"
 
     def types(found: re.Match[str]) -> str:
         write = "write" if found["verb"] == "open" else "Write"
         name, kind = found["name"], found["kind"]
         if name in about.types and is_untyped(about.source):
-            line = f'type = "{kind}" under [columns.{quoted(name)}]'
+            line = f'type = "{kind}" under [columns.{toml_name(name)}]'
             return f"{found['before']}{write} {line} in hush.toml"
         for table, public in about.tables.items():
             if is_untyped(public.source) and name in _columns(public):
-                line = f"{public.typed(table, name, kind)} under [tables]"
+                line = f"{public.type_line(table, name, kind)} under [tables]"
                 return f"{found['before']}{write} {line} in hush.toml"
         return "" if write == "write" else f". CAST {name} in the SQL"
 
@@ -186,9 +186,9 @@ class Config:
     tables: Mapping[str, Public] = field(default_factory=dict)
 
     @property
-    def known(self) -> dict[str, Any]:
+    def public_tables(self) -> dict[str, Any]:
         """All that is public: what `Dataset.sql` takes beside the statement."""
-        tables = {name: each.opened for name, each in self.tables.items()}
+        tables = {name: each.open for name, each in self.tables.items()}
         return {"keys": self.keys, "bounds": self.bounds, "tables": tables}
 
     @cached_property
@@ -212,7 +212,7 @@ class Config:
         return found
 
     @property
-    def declared(self) -> dict[str, str]:
+    def declared_types(self) -> dict[str, str]:
         """Types of columns that have none of their own."""
         if not is_untyped(self.source):
             return {}
@@ -251,7 +251,7 @@ class Config:
         apart = {name: e.keys for name, e in named if e.keys is not None}
         return {**apart, **self.together}
 
-    def opened(self, ledger: Ledger) -> "Dataset":
+    def open(self, ledger: Ledger) -> "Dataset":
         """Open the data; nothing of a reader's own error is shown."""
         person, untyped = self.person, is_untyped(self.source)
         refused = InvalidArgument(
@@ -286,10 +286,10 @@ class Config:
             neighbors=self.neighbors,
             rows=self.rows if person is not None else None,
             name=self.name,
-            types=self.declared,
+            types=self.declared_types,
         )
 
-    def unread(self) -> "Dataset":
+    def dataset_without_data(self) -> "Dataset":
         """Return the data set without its data: for plans, which need none."""
         from hush.tables.dataset import open_table
 
@@ -322,17 +322,17 @@ def read(path: Path) -> Config:
 
 
 def _config(path: Path, text: Mapping[str, Any]) -> Config:
-    _only(text, set(_SECTIONS), "section")
+    _check_known(text, set(_SECTIONS), "section")
     for name, known in _SECTIONS.items():
         section = text.get(name, {})
         if not isinstance(section, dict):
             raise InvalidArgument(f"[{name}] must be a section.")
         if known is not None:
-            _only(section, known, f"[{name}] setting")
+            _check_known(section, known, f"[{name}] setting")
     data = text.get("data", {})
-    source = _beside(path, _text(data, "source", "[data]"))
+    source = _path_beside(path, _text(data, "source", "[data]"))
     tables = {
-        name: replace(each, source=_beside(path, each.source))
+        name: replace(each, source=_path_beside(path, each.source))
         for name, given in text.get("tables", {}).items()
         for each in (Public.of(name, given),)
     }
@@ -356,7 +356,7 @@ def _config(path: Path, text: Mapping[str, Any]) -> Config:
     )
 
 
-def _only(found: Mapping[str, Any], known: set[str], what: str) -> None:
+def _check_known(found: Mapping[str, Any], known: set[str], what: str) -> None:
     for name in sorted(set(found) - known):
         raise InvalidArgument(
             f"the {what} {name!r} is unknown. Known are {', '.join(sorted(known))}."
@@ -377,7 +377,7 @@ def _text(
     return value
 
 
-def _beside(path: Path, source: str) -> str:
+def _path_beside(path: Path, source: str) -> str:
     return source if "://" in source else str(path.parent / source)
 
 
@@ -396,7 +396,7 @@ def _column(name: str, given: Any) -> Column:
     if not isinstance(given, dict):
         raise InvalidArgument(f"[columns] {name} must be a section of its own.")
     known = {"type", "bounds", "keys", "bins", "whole", "missing"}
-    _only(given, known, f"setting of the column {name!r}")
+    _check_known(given, known, f"setting of the column {name!r}")
     kind, bounds, keys = (given.get(each) for each in ("type", "bounds", "keys"))
     if kind is not None and kind not in DECLARED:
         raise InvalidArgument(
@@ -445,16 +445,16 @@ _KNOWN = (".parquet", *_DELIMITED, *_LINES)
 
 def is_untyped(source: str) -> bool:
     """Whether the columns of a source have no types of their own."""
-    return _first(source).suffix in (*_DELIMITED, *_LINES)
+    return _first_file(source).suffix in (*_DELIMITED, *_LINES)
 
 
 def all_values(source: str) -> bool:
     """Whether a source has no schema at all, so that columns must be declared."""
-    return _first(source).suffix in _LINES
+    return _first_file(source).suffix in _LINES
 
 
-def _first(source: str) -> Path:
-    """Return the file that speaks for a source: the first of a folder or pattern."""
+def _first_file(source: str) -> Path:
+    """Return the file that tells the format: the first of a folder or pattern."""
     path = Path(source)
     if path.is_dir():
         found = sorted(each for each in path.rglob("*") if each.suffix in _KNOWN)
@@ -472,7 +472,7 @@ def columns(source: str) -> dict[str, str]:
 
     Guarantee: of Parquet only the footer is read, of CSV only the first line.
     """
-    path = _first(source)
+    path = _first_file(source)
     if "://" not in source and path.suffix in _KNOWN:
         if not path.exists():
             raise InvalidArgument(

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 _GROUP = "Mechanisms and guarantees (each may be given several times)"
 
 
-def _option(flag: str, help: str, metavar: str = "NUMBER") -> typer.models.OptionInfo:
+def _number_option(
+    flag: str, help: str, metavar: str = "NUMBER"
+) -> typer.models.OptionInfo:
     found: typer.models.OptionInfo = typer.Option(
         flag, help=help, metavar=metavar, rich_help_panel=_GROUP
     )
@@ -23,18 +25,18 @@ def _option(flag: str, help: str, metavar: str = "NUMBER") -> typer.models.Optio
 
 Gaussian = Annotated[
     list[float] | None,
-    _option("--gaussian", "Gaussian noise of this std, on sensitivity 1."),
+    _number_option("--gaussian", "Gaussian noise of this std, on sensitivity 1."),
 ]
 Laplace = Annotated[
     list[float] | None,
-    _option("--laplace", "Laplace noise of this scale, on sensitivity 1."),
+    _number_option("--laplace", "Laplace noise of this scale, on sensitivity 1."),
 ]
-Pure = Annotated[list[float] | None, _option("--pure", "ε-privacy.")]
+Pure = Annotated[list[float] | None, _number_option("--pure", "ε-privacy.")]
 Approx = Annotated[
-    list[str] | None, _option("--approx", "(ε, δ)-privacy.", "EPSILON,DELTA")
+    list[str] | None, _number_option("--approx", "(ε, δ)-privacy.", "EPSILON,DELTA")
 ]
-Rho = Annotated[list[float] | None, _option("--rho", "ρ-zCDP.")]
-Mu = Annotated[list[float] | None, _option("--mu", "μ-GDP.")]
+Rho = Annotated[list[float] | None, _number_option("--rho", "ρ-zCDP.")]
+Mu = Annotated[list[float] | None, _number_option("--mu", "μ-GDP.")]
 Sigma = Annotated[
     float | None,
     typer.Option(

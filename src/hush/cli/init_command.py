@@ -57,12 +57,12 @@ _UNTYPED = (
 _KEYS = '# keys = ["a", "b"]  # <-- for GROUP BY\n'
 
 
-def _quoted(text: str) -> str:
+def _toml_string(text: str) -> str:
     """Return a TOML string."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _kind(type_: str) -> str:
+def _type_word(type_: str) -> str:
     """Return the word for an Ibis type."""
     plain = type_.lstrip("!").partition("(")[0]
     if plain.startswith(("int", "uint", "float", "decimal")):
@@ -73,8 +73,8 @@ def _kind(type_: str) -> str:
 
 
 def _column(name: str, type_: str, *, untyped: bool) -> str:
-    kind = _kind(type_)
-    lines = [f"\n[columns.{_quoted(name)}]\n"]
+    kind = _type_word(type_)
+    lines = [f"\n[columns.{_toml_string(name)}]\n"]
     lines.append(_UNTYPED if untyped else f'type = "{kind}"\n')
     if kind == "number":
         lines.append(_NUMBER)
@@ -85,7 +85,7 @@ def _column(name: str, type_: str, *, untyped: bool) -> str:
     return "".join(lines)
 
 
-def _stem(source: str) -> str:
+def _name_of_source(source: str) -> str:
     stem = Path(source.rstrip("/")).name.partition(".")[0].strip("*")
     if "://" in source:
         stem = source.rpartition(".")[2]
@@ -115,13 +115,13 @@ def config_text(source: str, unit: str, budget: Budget, place: Path) -> str:
         path, folder = Path(source).resolve(), place.resolve().parent
         inside = path.is_relative_to(folder)
         where = path.relative_to(folder).as_posix() if inside else str(path)
-    name = _stem(source)
+    name = _name_of_source(source)
     head = _HEAD.format(
         source=Path(source).name if "://" not in source else name,
-        path=_quoted(where),
+        path=_toml_string(where),
         name=name,
-        quoted=_quoted(name),
-        unit=_quoted(unit),
+        quoted=_toml_string(name),
+        unit=_toml_string(unit),
         mark="" if unit else "<-- ",
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -176,4 +176,4 @@ def init(
             "<--, then try `hush plan`."
         )
         out.note(*weak_epsilon(epsilon))
-        out.give(file=str(output), columns=columns)
+        out.print_json(file=str(output), columns=columns)

@@ -83,10 +83,10 @@ def has_account(about: "Config") -> bool:
         return f"dataset:{about.name}" in account_names(ledger)
 
 
-def paying(config: "Config", analyst: str | None = None) -> Ledger:
+def paying_ledger(config: "Config", analyst: str | None = None) -> Ledger:
     """Open the ledger of a data set, for an analyst who has an account in it.
 
-    It is begun if its file is not there yet; nobody has an account in it then.
+    A new ledger is made if its file is not there yet; no analyst has an account in it.
     """
     if analyst is None and not is_present(config.ledger):
         return Ledger.open(config.ledger, budget=config.budget, dataset=config.name)
@@ -151,11 +151,11 @@ def open_link(ledger: Ledger, name: str, people: str, budget: Budget | None) -> 
             f"for all data sets about these people: --link {people} -e ..."
         )
     if f"unit:{people}" in known and budget is not None:
-        _same(ledger, people, budget)
+        _check_same_budget(ledger, people, budget)
     ledger.link(name, people, budget)
 
 
-def _same(ledger: Ledger, people: str, budget: Budget) -> None:
+def _check_same_budget(ledger: Ledger, people: str, budget: Budget) -> None:
     try:
         ledger.grant(budget, unit=people)
     except InvalidArgument:

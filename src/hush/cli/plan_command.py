@@ -54,7 +54,7 @@ def plan(
         if (epsilon is None) == (within is None):
             raise InvalidArgument("give -e EPSILON, or --within ERROR: one of the two.")
         about = config.read(where)
-        query = query_of(about.unread(), about, text)
+        query = query_of(about.dataset_without_data(), about, text)
         if not hasattr(query, "plan"):
             raise Unsupported(
                 "bounds that are found in the data cannot be planned with. Give public "
@@ -83,7 +83,7 @@ def plan(
             *weak_epsilon(found.epsilon),
             "Nothing was read and nothing was spent.",
         )
-        out.give(
+        out.print_json(
             epsilon=found.epsilon,
             delta=delta,
             level=level,

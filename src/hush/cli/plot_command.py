@@ -79,7 +79,7 @@ def tradeoff(
         named = curve_options.Named.of(gaussian, laplace, pure, approx, rho, mu)
         save_plot(_curves("tradeoff", named), output)
         out.show(f"Wrote {output}.")
-        out.give(file=str(output))
+        out.print_json(file=str(output))
 
 
 @app.command("profile", cls=Command)
@@ -103,7 +103,7 @@ def profile(
         named = curve_options.Named.of(gaussian, laplace, pure, approx, rho, mu)
         save_plot(_curves("profile", named), output)
         out.show(f"Wrote {output}.")
-        out.give(file=str(output))
+        out.print_json(file=str(output))
 
 
 @app.command("budget", cls=Command)
@@ -125,7 +125,7 @@ def budget(
         with ledgers.open_existing(about.ledger, dataset=about.name) as ledger:
             save_plot(lambda: plots.budget(ledger), output)
         out.show(f"Wrote {output}.")
-        out.give(file=str(output))
+        out.print_json(file=str(output))
 
 
 @app.command("error", cls=Command)
@@ -148,16 +148,16 @@ def error(
         from hush import plots
 
         about = config.read(where)
-        query = query_of(about.unread(), about, text)
+        query = query_of(about.dataset_without_data(), about, text)
         with out.working("planning …"):
             save_plot(
                 lambda: plots.error(query, delta=delta, level=level, cell=cell), output
             )
         out.show(f"Wrote {output}.")
-        out.give(file=str(output))
+        out.print_json(file=str(output))
 
 
-def _stored(path: Path, name: str | None) -> Callable[[], Any]:
+def _stored_plot(path: Path, name: str | None) -> Callable[[], Any]:
     """Return how to draw one column of what `hush query --json` printed."""
     refused = InvalidArgument(
         f"{str(path)!r} is not what `hush query --json` prints. Write it with: "
@@ -203,6 +203,6 @@ def release(
     Example: hush plot release answer.json -o answer.png
     """
     with session("plot release", as_json, quiet, debug) as out:
-        save_plot(_stored(answer, name), output)
+        save_plot(_stored_plot(answer, name), output)
         out.show(f"Wrote {output}.")
-        out.give(file=str(output))
+        out.print_json(file=str(output))

@@ -21,8 +21,8 @@ from hush.cli.session import (
     Quiet,
     Sql,
     Where,
+    json_value,
     payment,
-    plain,
     plan_of,
     protection,
     session,
@@ -47,7 +47,7 @@ def _stored(about: config.Config, text: str, key: str | None) -> _Found:
         return stored_answer(about, ledger, text, key), ledger.remaining(), math.inf
 
 
-def _drawn(plan: Any, level: float) -> None:
+def _check_level(plan: Any, level: float) -> None:
     """Refuse a level at which a quantile would have no interval, before it is paid."""
     asked = {} if plan is None else plan.compiled.query.aggregates
     for name, each in asked.items():
@@ -108,18 +108,18 @@ def query(
             raise InvalidArgument("give --csv or --json, not both.")
         about = config.read(where)
         if epsilon is not None:  # refused before anything is opened
-            _drawn(plan_of(about, text, epsilon, delta), level)
+            _check_level(plan_of(about, text, epsilon, delta), level)
         with out.working("asking the data …"):
             if again or epsilon is None:
                 answer, remaining, before = _stored(about, text, key)
             else:
-                with ledgers.paying(about, analyst) as ledger:
+                with ledgers.paying_ledger(about, analyst) as ledger:
                     before = len(ledger.history())
-                    statement = about.opened(ledger).prepare(text, **about.known)
+                    statement = about.open(ledger).prepare(text, **about.public_tables)
                     answer = statement.release(epsilon, delta, key=key)
                     remaining = ledger.remaining()
         found = answer.to_dict(level)
-        columns = {n: plain(v) for n, v in found.items()}
+        columns = {n: json_value(v) for n, v in found.items()}
         receipt = answer.receipt
         if as_csv:
             typer.echo(csv_text(columns, answer.labels), nl=False)
@@ -137,7 +137,7 @@ def query(
             payment(receipt, before),
             f"Left: {remaining}",
         )
-        out.give(
+        out.print_json(
             columns=list(columns),
             rows=[
                 dict(zip(columns, row, strict=True))
@@ -215,7 +215,7 @@ def csv_text(columns: Columns, labels: Labels) -> str:
     """
     flat: dict[str, list[Any]] = {}
     for name, values in columns.items():
-        own = labels.get(_plain(name, columns), ())
+        own = labels.get(_aggregate_of(name, columns), ())
         if own and all(isinstance(v, list) and len(v) == len(own) for v in values):
             flat |= {f"{name} {e}": [v[i] for v in values] for i, e in enumerate(own)}
         else:
@@ -228,7 +228,7 @@ def csv_text(columns: Columns, labels: Labels) -> str:
     return text.getvalue()
 
 
-def _plain(name: str, columns: Columns) -> str:
+def _aggregate_of(name: str, columns: Columns) -> str:
     """Return the aggregate that a column belongs to."""
     stem = name.rpartition("_")[0]
     return stem if name in interval_columns(columns) and stem in columns else name
@@ -253,12 +253,16 @@ def stored_answer(about: "Config", ledger: Ledger, text: str, key: str) -> Any:
             f"no answer is stored under --key {key!r}. `hush budget` lists the keys.",
             code="no-stored-answer",
         ) from None
-    return _read(about, text, key, found)
+    return _answer_from(about, text, key, found)
 
 
-def _read(about: "Config", text: str, key: str, found: Release) -> Any:
+def _answer_from(about: "Config", text: str, key: str, found: Release) -> Any:
     try:
-        return about.unread().prepare(text, **about.known).answer(found)
+        return (
+            about.dataset_without_data()
+            .prepare(text, **about.public_tables)
+            .answer(found)
+        )
     except Unsupported:
         raise Unsupported(
             'bounds = "private" cannot be read back: write the bounds that were found '

@@ -230,9 +230,9 @@ class Column:
         """Heading and cells, all of one width."""
         texts = [_line(each) for each in (self.name, *self.cells)]
         widest = max(map(cell_len, texts))
-        return [self._filled(each, widest - cell_len(each)) for each in texts]
+        return [self._pad(each, widest - cell_len(each)) for each in texts]
 
-    def _filled(self, text: str, missing: int) -> str:
+    def _pad(self, text: str, missing: int) -> str:
         return " " * missing + text if self.right else text + " " * missing
 
 
@@ -293,7 +293,7 @@ def _blocks(columns: Sequence[Column]) -> Text:
 # -- What all commands share: where output goes, and how an error ends a command -------
 
 # Commands that read no data, and errors of theirs whose text is therefore shown. A plan
-# reads the names of columns; only what goes wrong with its numbers is told.
+# reads the names of columns; only an error in its numbers is shown.
 _TOLD: Mapping[str, type[Exception]] = {
     "account": Exception,
     "plot tradeoff": Exception,
@@ -323,14 +323,14 @@ class Session:
     quiet: bool
 
     @property
-    def _out(self) -> Console:
+    def _console(self) -> Console:
         return Console(highlight=False, width=width() or _ENDLESS)
 
     def show(self, *things: Any) -> None:
         """Print the result for people: texts and tables."""
         if not self.as_json:
             for each in things:
-                self._out.print(Text(each) if isinstance(each, str) else each)
+                self._console.print(Text(each) if isinstance(each, str) else each)
 
     def table(self, columns: Sequence[Column]) -> None:
         """Print a table of which nothing is cut off."""
@@ -342,18 +342,18 @@ class Session:
             for each in texts:
                 typer.echo(each, err=True)
 
-    def give(self, **fields: Any) -> None:
+    def print_json(self, **fields: Any) -> None:
         """Print the result for programs."""
         if self.as_json:
             self._object(fields)
 
     def _object(self, fields: Mapping[str, Any]) -> None:
         shown = {"hush": self.command, "schema": SCHEMA, **fields}
-        typer.echo(json.dumps(plain(shown), allow_nan=False))
+        typer.echo(json.dumps(json_value(shown), allow_nan=False))
 
     @contextmanager
     def working(self, words: str) -> Iterator[None]:
-        """Show that work goes on, where somebody is looking."""
+        """Show that work goes on, if the output is a terminal."""
         console = Console(stderr=True)
         if self.quiet or self.as_json or not console.is_terminal:
             yield
@@ -361,8 +361,8 @@ class Session:
         with console.status(words):
             yield
 
-    def failed(self, problem: BaseException, *, debug: bool) -> Code:
-        """Say what is wrong and the way out, and return the exit code."""
+    def report_error(self, problem: BaseException, *, debug: bool) -> Code:
+        """Print what is wrong and the way out, and return the exit code."""
         told = isinstance(problem, _TOLD.get(self.command, ()))
         code, text = code_of(problem), error_line(problem, told=told)
         if debug:
@@ -400,14 +400,14 @@ def error_line(problem: BaseException, *, told: bool = False) -> str:
     )
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value as JSON types; NaN and infinities become null."""
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): json_value(each) for name, each in value.items()}
     if hasattr(value, "tolist"):  # NumPy
-        return plain(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, date):
@@ -424,7 +424,7 @@ def session(command: str, as_json: bool, quiet: bool, debug: bool) -> Iterator[S
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except (Exception, KeyboardInterrupt) as problem:
-        code = running.failed(problem, debug=debug)
+        code = running.report_error(problem, debug=debug)
         raise typer.Exit(int(code)) from None
 
 
@@ -437,7 +437,7 @@ _RELATIONS = {
 }
 
 
-def _named(answer: Any, *kinds: type) -> list[str]:
+def _aggregates_of(answer: Any, *kinds: type) -> list[str]:
     """Return the aggregates of an answer that are of some kinds."""
     from hush.tables.queries.answer import Presented
 
@@ -451,7 +451,11 @@ def protection(about: "Config", answer: Any, epsilon: float | None) -> list[str]
     who = protected_by(about, answer.receipt)
     if about.person is None:
         return [who, *weak_epsilon(epsilon)]
-    return [who, *_short(about, answer, most_rows(about)), *weak_epsilon(epsilon)]
+    return [
+        who,
+        *_shortfall_remarks(about, answer, most_rows(about)),
+        *weak_epsilon(epsilon),
+    ]
 
 
 def protected_by(about: "Config", receipt: Any) -> str:
@@ -467,12 +471,12 @@ def most_rows(about: "Config") -> str:
     return "1 row" if about.rows == 1 else f"{about.rows} rows"
 
 
-def _short(about: "Config", answer: Any, most: str) -> list[str]:
+def _shortfall_remarks(about: "Config", answer: Any, most: str) -> list[str]:
     """Return by what counts and sums fall short; an interval does not cover it."""
     from hush.tables.aggregates.aggregate import Count, Sum
     from hush.tables.aggregates.histogram_aggregates import Histogram
 
-    names = _named(answer, Count, Histogram, Sum)
+    names = _aggregates_of(answer, Count, Histogram, Sum)
     if not names:
         return []
     return [
@@ -482,7 +486,7 @@ def _short(about: "Config", answer: Any, most: str) -> list[str]:
 
 
 def weak_epsilon(epsilon: float | None) -> list[str]:
-    """Return what is to be said of an ε that is too large to protect.
+    """Return the warning about an ε that is too large to protect.
 
     Example:
         >>> weak_epsilon(12)
@@ -496,7 +500,7 @@ def weak_epsilon(epsilon: float | None) -> list[str]:
 
 
 def uninformative(found: Any, *, untyped: bool = False) -> list[str]:
-    """Return what is to be said of a plan or answer with an interval that is no news.
+    """Return the warning about a plan or answer whose interval carries no information.
 
     Of a file without types, values may be missing because they were not understood.
 
@@ -542,7 +546,7 @@ _CALLED = {
 }
 
 
-def _plain(parameters: list[Any]) -> list[Any]:
+def _without_flag_values(parameters: list[Any]) -> list[Any]:
     for each in parameters:
         if getattr(each, "is_flag", False):
             each.metavar = ""
@@ -554,7 +558,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return what the command takes; a flag takes no value."""
-        return _plain(super().get_params(ctx))
+        return _without_flag_values(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; one that others call differently is answered with ours."""
@@ -570,7 +574,7 @@ class Group(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return what the command takes; a flag takes no value."""
-        return _plain(super().get_params(ctx))
+        return _without_flag_values(super().get_params(ctx))
 
 
 # -- Options and steps that `query`, `plan` and `plot error` share ---------------------
@@ -590,7 +594,7 @@ def query_of(data: Any, about: config.Config, text: str) -> Any:
     from hush.tables.sql import select
 
     try:
-        return select.query(data, text, **about.known)
+        return select.query(data, text, **about.public_tables)
     except (InvalidArgument, Unsupported) as problem:
         raise type(problem)(
             refusal_with_place(str(problem), about), code=problem.code
@@ -604,5 +608,5 @@ def plan_of(about: config.Config, text: str, epsilon: float, delta: float) -> An
     """
     from hush.tables.queries.private_bounds import PrivateBoundsQuery
 
-    query = query_of(about.unread(), about, text)
+    query = query_of(about.dataset_without_data(), about, text)
     return None if isinstance(query, PrivateBoundsQuery) else query.plan(epsilon, delta)

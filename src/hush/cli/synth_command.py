@@ -132,7 +132,7 @@ def _show_plan(out: Session, plan: "TreePlan", level: float) -> None:
     columns, pairs = plan.within(level)
     out.show(str(plan))
     out.note("Nothing was read and nothing was spent.")
-    out.give(
+    out.print_json(
         level=level,
         within={"column": columns, "pair": pairs},
         columns=list(plan.domain.names),
@@ -196,9 +196,9 @@ def synth(
             return
         _writable(output, force=force)
         _plan(about, synthesizer)  # refused before anything is opened
-        with out.working("asking the data …"), ledgers.paying(about) as ledger:
+        with out.working("asking the data …"), ledgers.paying_ledger(about) as ledger:
             before = len(ledger.history())
-            model = synthesizer.fit(about.opened(ledger), key=key)
+            model = synthesizer.fit(about.open(ledger), key=key)
             remaining = ledger.remaining()
         drawn = model.sample(rows)
         (drawn.to_csv if output.suffix == ".csv" else drawn.to_parquet)(output)
@@ -214,7 +214,7 @@ def synth(
             payment(receipt, before),
             f"Left: {remaining}",
         )
-        out.give(
+        out.print_json(
             file=str(output),
             rows=len(drawn),
             columns=list(domain),
@@ -230,5 +230,5 @@ def synth(
 
 def _plan(about: config.Config, synthesizer: "TreeSynthesizer") -> "TreePlan":
     """Return the plan of a synthesis, from the schema alone."""
-    found = about.unread().crossed(synthesizer.domain.plain)
+    found = about.dataset_without_data().crossed(synthesizer.domain.plain)
     return synthesizer.plan(rows=found.rows, whole=found.whole, unit=found.unit)

@@ -10,7 +10,7 @@ from hush.cli.session import FOUND, Code, Debug, Json, Quiet, Where, session
 from hush.errors import InvalidArgument
 
 
-def _named(ledger: str | None, where: Path) -> str:
+def _ledger_address(ledger: str | None, where: Path) -> str:
     if ledger is not None:
         return ledger
     if not where.is_file():
@@ -45,12 +45,12 @@ def verify(
     """
     with session("verify", as_json, quiet, debug) as out:
         opened = ledgers.open_existing(
-            _named(ledger, where), rehearsal=rehearsal, check=False
+            _ledger_address(ledger, where), rehearsal=rehearsal, check=False
         )
         with opened, out.working("reading the history …"):
             found = opened.verify()
         out.show(f"{found}." if found else f"NOT WHOLE: {found}.")
-        out.give(
+        out.print_json(
             whole=bool(found),
             entries=found.entries,
             bad=found.bad,

@@ -24,7 +24,7 @@ class Counter:
         self.queries, self._used = queries, 0
         self._lock, self._owner = threading.Lock(), Owner("a holdout")
 
-    def here(self) -> None:
+    def check_process(self) -> None:
         """Refuse to go on in a forked copy, which would not be counted."""
         self._owner.check()
 
@@ -39,7 +39,7 @@ class Counter:
         With `once` they are the only ones: a second list is refused, also in a thread
         that asks at the same time.
         """
-        self.here()
+        self.check_process()
         with self._lock:
             if once and self._used:
                 raise InvalidArgument(
@@ -57,12 +57,12 @@ class Counter:
 
 
 def total(compute: Callable[[], int]) -> int:
-    """Return a private total; a failure says nothing about whom it failed on.
+    """Return a private total; a failure does not reveal which record caused it.
 
     A query or model that fails on some records does not come here (see `People`): what
     is left is what fails as a whole, such as predictions of the wrong shape.
     """
-    # A warning of a model, too, may be about somebody.
+    # A warning of a model, too, may reveal a record.
     with Withheld(), _QUIET, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compute()
@@ -85,7 +85,7 @@ def same_size(people: People, predictions: Any) -> None:
     people.admit(predictions)
 
 
-def asks(people: People, query: Any) -> None:
+def check_query(people: People, query: Any) -> None:
     """Refuse what is no function of one record before a question is used."""
     record = "the pair (row, label)" if people.has_features else "a record"
     if callable(query):
@@ -114,7 +114,7 @@ def _kind(thing: Any) -> str:
 _WRONG = (NameError, AttributeError, ImportError, TypeError)
 
 
-def _predicts(people: People, model: Any) -> None:
+def _check_predicts(people: People, model: Any) -> None:
     """Refuse what cannot predict at all, as no rows show: no data are in them.
 
     On people its failure could not be told, and would have the lowest score.
@@ -124,7 +124,7 @@ def _predicts(people: People, model: Any) -> None:
         raise InvalidArgument(
             f"model must be a fitted model or a function of rows; got {_kind(model)}."
         )
-    rows = people.none
+    rows = people.empty_features
     if rows is None:
         return
     try:
@@ -140,7 +140,7 @@ def _predicts(people: People, model: Any) -> None:
         return
 
 
-def fits(people: People, model: Any) -> None:
+def check_fits(people: People, model: Any) -> None:
     """Refuse a model of other columns, or none, before a question is used."""
     needs_features(people)
     people.admit()
@@ -150,7 +150,7 @@ def fits(people: People, model: Any) -> None:
             f"model was fitted to {wanted} columns; the holdout has {given}. Fit it to "
             "the same columns."
         )
-    _predicts(people, model)
+    _check_predicts(people, model)
 
 
 def needs_features(people: People) -> None:

@@ -145,7 +145,7 @@ class FeatureSelector:
             other = float(ask(partial(_product, j)))
             if own * other > 0 and min(abs(own), abs(other)) > bar:
                 weights[j] = 1 if other > 0 else -1
-        return Rule(weights, ask(lambda record: _right(weights, record)))
+        return Rule(weights, ask(lambda record: _is_right(weights, record)))
 
 
 @final
@@ -159,14 +159,14 @@ class Rule:
     def accuracy(self, rows: NDArray[Any], labels: NDArray[Any]) -> float:
         """Return its accuracy on other data."""
         both = zip(rows, labels, strict=True)
-        return float(np.mean([_right(self.weights, record) for record in both]))
+        return float(np.mean([_is_right(self.weights, record) for record in both]))
 
 
 def _product(column: int, record: Any) -> float:
     return float(record[0][column] * record[1])
 
 
-def _right(weights: NDArray[np.int64], record: Any) -> float:
+def _is_right(weights: NDArray[np.int64], record: Any) -> float:
     """Return 1 if the vote has the label's sign; a tie is a vote for 1."""
     row, label = record
     return float((1 if int(row @ weights) >= 0 else -1) == label)

@@ -14,8 +14,8 @@ from hush.errors import InvalidArgument
 from hush.holdout import holdout_plan, records
 from hush.holdout.adaptive_queries import (
     Counter,
-    asks,
-    fits,
+    check_fits,
+    check_query,
     needs_features,
     never_copied,
     same_size,
@@ -64,7 +64,7 @@ class Holdout:
     Reference: G.use; docs/proofs/holdout.md.
     """
 
-    @suggestions.answering({})
+    @suggestions.with_argument_hints({})
     def __init__(
         self,
         data: Any,
@@ -142,8 +142,10 @@ class Holdout:
         frame is a dict by the names of its columns. One on which the query fails has
         the lowest score: that it failed is not told.
         """
-        asks(self._people, query)
-        return self._adaptive(lambda rows: self._people.asked(query, rows))
+        check_query(self._people, query)
+        return self._adaptive_answer(
+            lambda rows: self._people.query_grains(query, rows)
+        )
 
     def score(self, model: Any) -> Answer:
         """Return the population score of a model: its `predict`, or a function.
@@ -151,8 +153,10 @@ class Holdout:
         It must predict each row from that row alone, as all usual models do. A row on
         which it fails has the lowest score: that it failed is not told.
         """
-        fits(self._people, model)
-        return self._adaptive(lambda rows: self._people.scored(model, rows))
+        check_fits(self._people, model)
+        return self._adaptive_answer(
+            lambda rows: self._people.model_grains(model, rows)
+        )
 
     def submit(self, predictions: Any) -> Answer:
         """Return the score of predictions, one for each record: a leaderboard.
@@ -161,28 +165,36 @@ class Holdout:
         people who answered (all of them, under transfer); otherwise for the population.
         """
         same_size(self._people, predictions)
-        return self._adaptive(lambda rows: self._people.graded(predictions, rows))
+        return self._adaptive_answer(
+            lambda rows: self._people.prediction_grains(predictions, rows)
+        )
 
     def ask_all(self, queries: Sequence[Callable[[Any], Any]]) -> list[Answer]:
         """Return answers to questions that were all written down before."""
         people, listed = self._people, list(queries)
         for query in listed:
-            asks(people, query)
-        return self._together([partial(people.asked, query) for query in listed])
+            check_query(people, query)
+        return self._fixed_answers(
+            [partial(people.query_grains, query) for query in listed]
+        )
 
     def score_all(self, models: Sequence[Any]) -> list[Answer]:
         """Return scores of models that were all trained before."""
         people, listed = self._people, list(models)
         for model in listed:
-            fits(people, model)
-        return self._together([partial(people.scored, model) for model in listed])
+            check_fits(people, model)
+        return self._fixed_answers(
+            [partial(people.model_grains, model) for model in listed]
+        )
 
     def submit_all(self, predictions: Sequence[Any]) -> list[Answer]:
         """Return scores of predictions that were all made before."""
         people, listed = self._people, list(predictions)
         for each in listed:
             same_size(people, each)
-        return self._together([partial(people.graded, each) for each in listed])
+        return self._fixed_answers(
+            [partial(people.prediction_grains, each) for each in listed]
+        )
 
     def scorer(self, candidates: Iterable[Any] | None = None) -> Scorer:
         """Return a scikit-learn scorer that asks this holdout, not its own rows.
@@ -203,11 +215,11 @@ class Holdout:
         people = self._people
 
         def answer(model: Any) -> Answer:
-            return self._draw(lambda rows: people.scored(model, rows), first)
+            return self._draw(lambda rows: people.model_grains(model, rows), first)
 
         return Scorer(answer, settings)
 
-    def _adaptive(self, compute: Callable[[NDArray[np.int64]], int]) -> Answer:
+    def _adaptive_answer(self, compute: Callable[[NDArray[np.int64]], int]) -> Answer:
         if self.plan.method == "fixed":
             raise InvalidArgument(
                 "a fixed holdout answers all questions in one call: use ask_all, "
@@ -215,7 +227,7 @@ class Holdout:
             )
         return self._draw(compute, self._counter.use())
 
-    def _together(
+    def _fixed_answers(
         self, computes: Sequence[Callable[[NDArray[np.int64]], int]]
     ) -> list[Answer]:
         # A second list could depend on the answers to the first, however short.
@@ -227,9 +239,9 @@ class Holdout:
         part, plan = self.plan.people, self.plan
         start = number * part if plan.method == "split" else 0
         rows = self._order[start : start + part]
-        self._counter.here()
+        self._counter.check_process()
         found = total(lambda: compute(rows))
-        self._counter.here()  # the question itself may have forked
+        self._counter.check_process()  # the question itself may have forked
         exact = records.mean(found, part, *self.score_range)
         value = float(plan.mechanism.run(exact, source=self._source))
         return Answer(

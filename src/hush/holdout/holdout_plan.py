@@ -51,7 +51,7 @@ class Plan:
         return self.radius >= self.width / 2
 
 
-def _checked(
+def _checked_sizes(
     records: int, queries: int, level: float, width: float | Fraction
 ) -> tuple[int, int, float, Fraction]:
     n = checks.whole("records", records, at_least=1)
@@ -87,7 +87,7 @@ def transferred(
         >>> round(plan.radius, 4), round(plan.curve.mu, 4)
         (0.107, 0.05)
     """
-    n, k, chance, exact = _checked(records, queries, level, width)
+    n, k, chance, exact = _checked_sizes(records, queries, level, width)
     curve = repeat(mechanism.curve(exact / n), times=k)
     noise = float(mechanism.std) * worst_noise(k, chance)
     gap = float(exact) * overfit(curve, chance)
@@ -109,7 +109,7 @@ def gaussian(
 
     Reference: docs/proofs/holdout.md, theorem 3.
     """
-    n, k, chance, exact = _checked(records, queries, level, width)
+    n, k, chance, exact = _checked_sizes(records, queries, level, width)
     worst = worst_noise(k, chance)
     # In units of the width; the radius has one minimum in the logarithm of the noise.
     std = np.geomspace(1e-3, 1e3, 600) * k**0.25 / math.sqrt(n)
@@ -118,7 +118,7 @@ def gaussian(
     return transferred(Gaussian(best * float(exact)), n, k, level, width)
 
 
-def _fresh(people: int, queries: int, chance: float, width: Fraction) -> Gaussian:
+def _fresh_noise(people: int, queries: int, chance: float, width: Fraction) -> Gaussian:
     del queries, chance
     return Gaussian(_MODEST * float(width) / (2 * math.sqrt(people)))
 
@@ -147,11 +147,11 @@ def split(
 
     Reference: docs/proofs/holdout.md, theorem 4.
     """
-    n, k, chance, exact = _checked(records, queries, level, width)
+    n, k, chance, exact = _checked_sizes(records, queries, level, width)
     part = n // k
     if part == 0:
         raise InvalidArgument(f"queries must be at most records={n} to split; got {k}.")
-    mechanism = _fresh(part, k, chance, exact)
+    mechanism = _fresh_noise(part, k, chance, exact)
     curve = mechanism.curve(exact / part)  # a person is in one part only
     radius = _bonferroni(mechanism, part, k, chance, exact)
     return Plan("split", n, part, k, level, width, mechanism, curve, radius)
@@ -171,8 +171,8 @@ def fixed(
 
     Reference: docs/proofs/holdout.md, theorem 4.
     """
-    n, k, chance, exact = _checked(records, queries, level, width)
-    mechanism = _fresh(n, k, chance, exact)
+    n, k, chance, exact = _checked_sizes(records, queries, level, width)
+    mechanism = _fresh_noise(n, k, chance, exact)
     curve = repeat(mechanism.curve(exact / n), times=k)
     radius = _bonferroni(mechanism, n, k, chance, exact)
     return Plan("fixed", n, n, k, level, width, mechanism, curve, radius)
@@ -206,7 +206,7 @@ def rounded_radius(records: int, queries: int, level: float = 0.95) -> float:
 
     Reference: [DFHPRR15] description length; docs/proofs/holdout.md, remark 6.
     """
-    n, k, chance, _ = _checked(records, queries, level, 1.0)
+    n, k, chance, _ = _checked_sizes(records, queries, level, 1.0)
 
     def radius(m: int) -> float:
         ways = (k - 1) * math.log(m) + math.log(2 * k / chance)
@@ -229,7 +229,7 @@ def published_radius(records: int, queries: int, level: float = 0.95) -> float:
     """
     from hush.privacy import GDP
 
-    n, k, chance, _ = _checked(records, queries, level, 1.0)
+    n, k, chance, _ = _checked_sizes(records, queries, level, 1.0)
     found = math.inf
     for std in np.geomspace(0.1, 10, 25) * k**0.25 / math.sqrt(n):
         curve = GDP(mu=math.sqrt(k) / (n * float(std)))
@@ -278,10 +278,10 @@ def overfit(curve: Curve, chance: float) -> float:
     # Around the loss that a tenth of the chance exceeds, and (ε, δ) in closed form.
     near = float(curve.epsilon_at(p / 10))
     losses = (near if 0 < near < 100 else 1.0) * np.geomspace(0.01, 10, 61)
-    return min(1.0, _corner(curve, p), float(_bounds(curve, p, losses).min()))
+    return min(1.0, _corner_bound(curve, p), float(_bounds(curve, p, losses).min()))
 
 
-def _corner(curve: Curve, chance: float) -> float:
+def _corner_bound(curve: Curve, chance: float) -> float:
     """Return the bound at the corner of an (ε, δ) guarantee, 1 for other curves."""
     if not isinstance(curve, (Approx, Pure)):
         return 1.0
@@ -308,11 +308,11 @@ def _bounds(curve: Curve, chance: float, losses: NDArray[Any]) -> NDArray[Any]:
 
 def _gaussian_corner(mu: float, chance: float) -> float:
     """Return the loss at the edge of the worst event of a Gaussian pair."""
-    z = float(_edge(np.array([mu]), chance)[0])
+    z = float(_overlap_edge(np.array([mu]), chance)[0])
     return min(max(mu * z - mu * mu / 2, 1e-12), 700.0)
 
 
-def _edge(mu: NDArray[Any], chance: float) -> NDArray[Any]:
+def _overlap_edge(mu: NDArray[Any], chance: float) -> NDArray[Any]:
     """Return z with ∫ (√dP + √dQ)² = chance beyond it, P and Q normals mu apart."""
     low, high = mu / 2, mu / 2 + 40.0
     for _ in range(60):
@@ -330,7 +330,7 @@ def gaussian_overfit_estimate(mu: NDArray[Any], chance: float) -> NDArray[Any]:
         >>> gaussian_overfit_estimate(np.array([0.1]), 0.05).round(4)
         array([0.0647])
     """
-    z = _edge(mu, chance)
+    z = _overlap_edge(mu, chance)
     return np.asarray((special.ndtr(mu - z) - special.ndtr(-z)) / chance)
 
 

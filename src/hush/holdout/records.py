@@ -13,10 +13,12 @@ from hush.errors import InvalidArgument, Withheld
 Grade = Callable[[Any, Any], Any]  # (prediction, label) -> score
 
 
-def _each(score: Callable[..., Any], people: Iterable[tuple[Any, ...]]) -> list[float]:
+def _scores(
+    score: Callable[..., Any], people: Iterable[tuple[Any, ...]]
+) -> list[float]:
     """Return one score per person; NaN, the lower end, where there is none.
 
-    Whether somebody's record makes a query fail is as private as the record: to stop
+    Whether one person's record makes a query fail is as private as the record: to stop
     there would answer without noise.
     """
 
@@ -33,7 +35,7 @@ def agree(prediction: Any, label: Any) -> Any:
     return np.asarray(prediction == label, dtype=np.float64)
 
 
-def _same(prediction: Any, label: Any) -> float:
+def _is_equal(prediction: Any, label: Any) -> float:
     return 1.0 if prediction == label else 0.0
 
 
@@ -50,7 +52,7 @@ def _entries(values: Any) -> Any:
     return found
 
 
-def _agreed(given: Any, labels: Any) -> Any:
+def _agreements(given: Any, labels: Any) -> Any:
     """Return for each record 1 where the prediction is the label, else 0.
 
     Objects may not compare at all; that of one record must not decide over the others.
@@ -58,7 +60,7 @@ def _agreed(given: Any, labels: Any) -> Any:
     if given.shape == labels.shape:  # NumPy would compare all pairs of a column
         with Withheld():
             return agree(given, labels)
-    return _each(_same, zip(given, labels, strict=True))
+    return _scores(_is_equal, zip(given, labels, strict=True))
 
 
 def _type(values: Any) -> str:
@@ -67,25 +69,25 @@ def _type(values: Any) -> str:
     return {"U": "text", **dict.fromkeys("iuf", "number")}.get(kind, "")
 
 
-def _held(submitted: Any) -> str:
+def _types_text(submitted: Any) -> str:
     """Return what all entries of a list are; who submits them knows them."""
-    kinds = {_kind(each) for each in np.asarray(submitted, object).flat}
+    kinds = {_kind_of(each) for each in np.asarray(submitted, object).flat}
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _kind(entry: Any) -> str:
+def _kind_of(entry: Any) -> str:
     if isinstance(entry, str):
         return "text"
     return "number" if isinstance(entry, (int, float, np.number)) else ""
 
 
-def _take(data: Any, rows: NDArray[np.int64]) -> Any:
+def _rows_at(data: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     return np.asarray(data)[rows] if hasattr(data, "shape") else [data[i] for i in rows]
 
 
-def _named(frame: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
+def _named_records(frame: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
     """Return each record of a frame by the names of its columns."""
     found: list[dict[str, Any]] = (
         frame.iloc[rows].to_dict("records")
@@ -95,10 +97,10 @@ def _named(frame: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
     return found
 
 
-def _predicted(predict: Any, features: Any, places: NDArray[np.int64]) -> Any:
+def _predictions(predict: Any, features: Any, places: NDArray[np.int64]) -> Any:
     """Return one prediction for each place, or None if the model fails."""
     with Withheld():
-        found = np.asarray(_entries(predict(_take(features, places))))
+        found = np.asarray(_entries(predict(_rows_at(features, places))))
         if found.shape[:1] == places.shape:
             return found
     return None
@@ -136,33 +138,36 @@ class People:
             raise InvalidArgument("a query must give one score per record.")
         return int(found.sum())
 
-    def asked(self, query: Callable[[Any], Any], rows: NDArray[np.int64]) -> int:
+    def query_grains(self, query: Callable[[Any], Any], rows: NDArray[np.int64]) -> int:
         """Return the total grains of `query(record)`, one call per record.
 
         A record on which the query fails has the lowest score.
         """
-        labels = _take(self._labels, rows)
+        labels = _rows_at(self._labels, rows)
         records: Iterable[Any]
         if self._features is None:
-            records = _named(self._labels, rows) if self._is_frame else labels
+            records = _named_records(self._labels, rows) if self._is_frame else labels
         else:
-            features = _take(self._features, rows)
+            features = _rows_at(self._features, rows)
             rowwise = features.to_numpy() if hasattr(features, "iloc") else features
             records = zip(rowwise, labels, strict=True)
-        return self._total(_each(query, ((record,) for record in records)), rows)
+        return self._total(_scores(query, ((record,) for record in records)), rows)
 
-    def graded(self, predictions: Any, rows: NDArray[np.int64]) -> int:
+    def prediction_grains(self, predictions: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of predictions, one for each record, in order."""
-        given, labels = _take(_entries(predictions), rows), _take(self._labels, rows)
+        given, labels = (
+            _rows_at(_entries(predictions), rows),
+            _rows_at(self._labels, rows),
+        )
         return self._total(self._grades(given, labels), rows)
 
     def _grades(self, given: Any, labels: Any) -> Any:
         """Return the score of each prediction; NaN where grading fails."""
         if self._grade is agree:
-            return _agreed(np.asarray(given), np.asarray(labels))
-        return _each(self._grade, zip(given, labels, strict=True))
+            return _agreements(np.asarray(given), np.asarray(labels))
+        return _scores(self._grade, zip(given, labels, strict=True))
 
-    def scored(self, model: Any, rows: NDArray[np.int64]) -> int:
+    def model_grains(self, model: Any, rows: NDArray[np.int64]) -> int:
         """Return the total grains of a model's predictions for the features.
 
         If it fails on all rows together, as many a model does for one NaN, others stand
@@ -170,15 +175,18 @@ class People:
         one by one, every other row could round otherwise than in company.
         """
         predict = model.predict if hasattr(model, "predict") else model
-        features, labels = _take(self._features, rows), _take(self._labels, rows)
+        features, labels = _rows_at(self._features, rows), _rows_at(self._labels, rows)
         order = np.arange(rows.size)
-        found = _predicted(predict, features, order)
+        found = _predictions(predict, features, order)
         failed = np.zeros(rows.size, dtype=np.bool_)
         if found is None:
             failed = np.array(
-                [_predicted(predict, features, order[i : i + 1]) is None for i in order]
+                [
+                    _predictions(predict, features, order[i : i + 1]) is None
+                    for i in order
+                ]
             )
-            found = _predicted(
+            found = _predictions(
                 predict, features, np.where(failed, failed.argmin(), order)
             )
         if found is not None:
@@ -187,10 +195,10 @@ class People:
                 return self._total(scores, rows)
 
         def alone(place: int, label: Any) -> Any:
-            (prediction,) = predict(_take(features, np.array([place])))
+            (prediction,) = predict(_rows_at(features, np.array([place])))
             return self._grade(prediction, label)
 
-        return self._total(_each(alone, enumerate(labels)), rows)
+        return self._total(_scores(alone, enumerate(labels)), rows)
 
     def admit(self, predictions: Any = None) -> None:
         """Refuse what no label can equal, by shape and type alone: both are public."""
@@ -209,7 +217,7 @@ class People:
                 "probabilities submit the class, as classes[p.argmax(axis=1)], or pass "
                 "a grade= of your own."
             )
-        types = (_type(predictions) or _held(predictions), _type(self._labels))
+        types = (_type(predictions) or _types_text(predictions), _type(self._labels))
         if "".join(types) in ("textnumber", "numbertext"):
             raise InvalidArgument(
                 f"predictions are {types[0]}s and labels are {types[1]}s: none would "
@@ -226,11 +234,11 @@ class People:
         return self._features is not None
 
     @property
-    def none(self) -> Any:
+    def empty_features(self) -> Any:
         """No rows of the features, with their columns and types; None of a list."""
         rows = np.arange(0)
         known = any(hasattr(self._features, name) for name in ("iloc", "shape"))
-        return _take(self._features, rows) if known else None
+        return _rows_at(self._features, rows) if known else None
 
     @property
     def columns(self) -> int | None:

@@ -55,7 +55,9 @@ class Scorer:
             return params
         with self._lock:
             for place, wanted in enumerate(self._waiting):
-                if all(k in params and _same(params[k], v) for k, v in wanted.items()):
+                if all(
+                    k in params and _is_same(params[k], v) for k, v in wanted.items()
+                ):
                     return self._waiting.pop(place)
         raise InvalidArgument(
             "these settings are not among the candidates, or were scored before; a "
@@ -82,5 +84,5 @@ class Scorer:
         raise InvalidArgument("a scorer cannot be pickled; search with n_jobs=1.")
 
 
-def _same(left: Any, right: Any) -> bool:
+def _is_same(left: Any, right: Any) -> bool:
     return left is right or (type(left) is type(right) and bool(left == right))

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import BudgetExceeded
 from hush.holdout import holdout_plan, records
-from hush.holdout.adaptive_queries import Counter, asks, fits, never_copied, total
+from hush.holdout.adaptive_queries import (
+    Counter,
+    check_fits,
+    check_query,
+    never_copied,
+    total,
+)
 from hush.holdout.holdout import width_of
 from hush.holdout.population_answer import Answer
 from hush.holdout.records import GRAIN, Grade, People, agree
@@ -92,21 +98,23 @@ class ReusableHoldout:
 
     def ask(self, query: Callable[[Any], Any]) -> Answer:
         """Return the population mean of `query(record)`."""
-        asks(self._people, query)
-        return self._answer(lambda people, rows: people.asked(query, rows))
+        check_query(self._people, query)
+        return self._answer(lambda people, rows: people.query_grains(query, rows))
 
     def score(self, model: Any) -> Answer:
         """Return the population score of a model, which sees one row at a time."""
-        fits(self._people, model)
-        fits(self._training, model)
-        return self._answer(lambda people, rows: people.scored(model, rows))
+        check_fits(self._people, model)
+        check_fits(self._training, model)
+        return self._answer(lambda people, rows: people.model_grains(model, rows))
 
     def _answer(self, compute: Callable[[People, NDArray[np.int64]], int]) -> Answer:
-        self._counter.here()
+        self._counter.check_process()
         with self._lock:  # a check ends at its first hit, so questions wait in line
-            return self._next(compute)
+            return self._next_answer(compute)
 
-    def _next(self, compute: Callable[[People, NDArray[np.int64]], int]) -> Answer:
+    def _next_answer(
+        self, compute: Callable[[People, NDArray[np.int64]], int]
+    ) -> Answer:
         if not self._hits.left:
             raise BudgetExceeded(
                 f"all hits={self.plan.hits} are used: the training data is over-fitted."
@@ -116,7 +124,7 @@ class ReusableHoldout:
         mine, other = self._people, self._training
         found = total(lambda: compute(mine, np.arange(mine.size)))
         known = total(lambda: compute(other, np.arange(other.size)))
-        self._counter.here()  # the question itself may have forked
+        self._counter.check_process()  # the question itself may have forked
         # The training mean in grains of the holdout, rounded: public to the holdout.
         told = known * mine.size // other.size
         if not self._talk.ask(abs(found - told)):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.law import Law
-from hush.mechanisms.error import reach
+from hush.mechanisms.error import upper_quantile
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source, integers
 
@@ -71,7 +71,7 @@ class Additive:
         """P(X > k), P(X < k), P(X = k) up to tails of 1e-30; None if that is far."""
         if self.law.variance > _FEW:
             return None
-        far = reach(self.law, 1e-30) + 2
+        far = upper_quantile(self.law, 1e-30) + 2
         k = np.arange(-far, far + 1)
         law = self.law
         return law.survival(k), law.cdf(k - 1), law.pmf(k)

@@ -15,7 +15,7 @@ from hush.inference.binomial import weights
 from hush.inference.noisy_proportion import NoisyShare
 from hush.inference.proportion import NoisyCount, Proportion
 from hush.inference.results import Interval
-from hush.mechanisms.error import reach
+from hush.mechanisms.error import upper_quantile
 
 Floats = NDArray[np.float64]
 _MANY = 1e16  # people times people beyond which whole numbers would overflow
@@ -55,7 +55,7 @@ def _given_total(
     total, makes the answer depend on that choice at all.
     """
     total = int(a.released) + int(b.released)
-    far = reach(a.noise.law, 1e-14), reach(b.noise.law, 1e-14)
+    far = upper_quantile(a.noise.law, 1e-14), upper_quantile(b.noise.law, 1e-14)
     first = a.noise.equal(np.arange(-far[0], far[0] + 1))
     second = b.noise.equal(np.arange(-far[1], far[1] + 1))
     least = max(0, total - sum(far))
@@ -113,7 +113,7 @@ def _hypergeometric(n: int, m: int, total: int, start: int, stop: int) -> Floats
 def _released_law(count: NoisyCount, theta: float) -> tuple[int, Floats]:
     """Return the first value and the probabilities of a released whole count."""
     first, chance = weights(count.n, theta)
-    far = reach(count.noise.law, 1e-18)
+    far = upper_quantile(count.noise.law, 1e-18)
     added = count.noise.equal(np.arange(-far, far + 1))
     size = chance.size + added.size - 1
     transform = np.fft.rfft(chance, size) * np.fft.rfft(added, size)

@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
 
         requirements.package("jax", "sgd")
         return importlib.import_module("hush.learn.sgd")
-    raise suggestions.absent(__name__, name, sys._getframe(1))
+    raise suggestions.missing_in_module(__name__, name, sys._getframe(1))
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,7 @@ class Risk(ABC):
         """Return a bound on the absolute slope."""
 
     @abstractmethod
-    def spread(self, radius: float) -> float:
+    def loss_range(self, radius: float) -> float:
         """Return a bound on the largest loss minus the least."""
 
     @property
@@ -69,7 +69,7 @@ class LogisticRisk(Risk):
         """1/(1 + exp(-radius)), on the wrong side."""
         return 1 / (1 + math.exp(-radius)) * _UP
 
-    def spread(self, radius: float) -> float:
+    def loss_range(self, radius: float) -> float:
         """The radius: log(1 + exp(R)) - log(1 + exp(-R)) = R."""
         return radius
 
@@ -106,7 +106,7 @@ class SquareRisk(Risk):
         """1 + radius, the largest residual."""
         return (1 + radius) * _UP
 
-    def spread(self, radius: float) -> float:
+    def loss_range(self, radius: float) -> float:
         """(1 + radius)²/2."""
         return (1 + radius) ** 2 / 2
 
@@ -141,7 +141,7 @@ class Pinball(Risk):
         checks.real("quantile", self.quantile, above=0, below=1)
 
     @property
-    def _steep(self) -> float:
+    def _largest_slope(self) -> float:
         return max(self.quantile, 1 - self.quantile)
 
     @property
@@ -151,11 +151,11 @@ class Pinball(Risk):
 
     def steepest(self, radius: float) -> float:
         """The larger of the two slopes, at any radius."""
-        return self._steep * _UP
+        return self._largest_slope * _UP
 
-    def spread(self, radius: float) -> float:
+    def loss_range(self, radius: float) -> float:
         """The larger slope times the largest residual."""
-        return self._steep * (1 + radius) * _UP
+        return self._largest_slope * (1 + radius) * _UP
 
     def value(self, z: Floats, y: Floats) -> Floats:
         """Return the loss of each row."""

@@ -51,7 +51,7 @@ def shape(features: Any) -> tuple[int, int]:
 
 
 def _lengths(rows: Any) -> tuple[int, ...]:
-    """Return the shape of a list of rows. What a cell holds is nobody's length."""
+    """Return the shape of a list of rows; lengths inside of cells do not count."""
     found = {_length(row) for row in rows}
     if len(found) > 1:
         raise InvalidArgument("X must be rows of one length; got some that differ.")
@@ -97,7 +97,7 @@ def refuse_pairs(bounds: Any, lower: Floats, upper: Floats) -> None:
         )
 
 
-def either(norm: Any, bounds: Any) -> None:
+def check_one_bound(norm: Any, bounds: Any) -> None:
     """Refuse a model of rows that has no bound, or two."""
     if (norm is None) == (bounds is None):
         raise InvalidArgument(
@@ -119,14 +119,14 @@ def numbers(values: Any) -> Floats:
         listed = isinstance(values, (list, tuple))
         table = None if listed else np.asarray(values)
         # Of a list NumPy would choose one type for all, or fail for one of them.
-        if table is None and _quick(values):
+        if table is None and _are_plain_numbers(values):
             with Withheld():  # a whole number that no float holds
                 table = np.array(values, dtype=np.float64)
         if table is not None and table.dtype.kind in "biuf" and table.ndim <= 2:
             # Row by row, where NumPy adds squares in pairs: down columns their rounding
             # would grow with the number of columns, beyond what norms leave for it.
             return np.array(table, dtype=np.float64, order="C")
-        table = apart(values)
+        table = as_objects(values)
         flat = [_number(each) for each in table.ravel()]
     return np.array(flat, dtype=np.float64).reshape(table.shape)
 
@@ -134,7 +134,7 @@ def numbers(values: Any) -> Floats:
 _PLAIN = {bool, int, float, np.bool_, np.int64, np.float64}
 
 
-def _quick(values: Any) -> bool:
+def _are_plain_numbers(values: Any) -> bool:
     """Whether all entries of a list are plain numbers, which are read alike at once.
 
     Rows may be lists of one length, or arrays, which have a type.
@@ -147,7 +147,7 @@ def _quick(values: Any) -> bool:
     return all(set(map(type, row)) <= _PLAIN for row in values)
 
 
-def apart(values: Any) -> Any:
+def as_objects(values: Any) -> Any:
     """Return values as objects: of lists each entry, or each of each row, as it is.
 
     NumPy would look into entries that are lists themselves, and fail where not all are.
@@ -156,7 +156,7 @@ def apart(values: Any) -> Any:
         return np.asarray(values, dtype=object)
     lengths = {_length(each) for each in values}
     if len(lengths) != 1 or lengths == {()}:
-        return _objects(map(_alone, values), (len(values),))
+        return _objects(map(_single_entry, values), (len(values),))
     return _objects((cell for r in values for cell in r), (len(values), len(values[0])))
 
 
@@ -167,7 +167,7 @@ def _objects(values: Any, shape: tuple[int, ...]) -> Any:
     return found.reshape(shape)
 
 
-def _alone(value: Any) -> Any:
+def _single_entry(value: Any) -> Any:
     """Return the one entry of a list that has one: a column has such rows."""
     listed = isinstance(value, (list, tuple)) and len(value) == 1
     return value[0] if listed else value
@@ -433,7 +433,7 @@ def number(dtype: Any) -> bool:
     return known or _NUMBER.match(str(dtype)) is not None
 
 
-def truth(dtype: Any) -> bool:
+def is_truth(dtype: Any) -> bool:
     """Whether a type is one of truth values."""
     return str(dtype).lower() in ("bool", "boolean")
 

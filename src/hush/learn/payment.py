@@ -8,7 +8,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.noise import Source
 
 
-def released(
+def release_values(
     mechanism: Mechanism,
     value: Any,
     source: Source,
@@ -20,7 +20,7 @@ def released(
     delta: float | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Return (release, its values); without a ledger nobody counts: (None, values).
+    """Return (release, its values); without a ledger, (None, values) and no charge.
 
     The charge says what one row is about, as the charges of tables do: an account that
     speaks of people takes no charge for rows, of which one person may have many.

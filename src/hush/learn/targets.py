@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument, Withheld
 from hush.learn import features
-from hush.learn.features import Box, apart, kind, numbers
+from hush.learn.features import Box, as_objects, kind, numbers
 from hush.serialization import tagged
 
 Floats = NDArray[np.float64]
@@ -40,9 +40,11 @@ class Classes(Targets):
 
     def __post_init__(self) -> None:
         given = self.names
-        repeated = any(_same(x, y) for i, x in enumerate(given) for y in given[:i])
+        repeated = any(
+            _is_same_kind(x, y) for i, x in enumerate(given) for y in given[:i]
+        )
         if len(given) < 2 or repeated:
-            # Not which ones: they may be everybody's labels, given by mistake.
+            # The values are not shown: they may be private labels by mistake.
             raise InvalidArgument(
                 "classes must name at least two different classes, known without the "
                 f"data; got {len(given)}{', some of them twice' if repeated else ''}."
@@ -80,27 +82,29 @@ class Classes(Targets):
 
     def map(self, values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return -1 and 1; a label that is no class leaves its row without target."""
-        found = self._found(values)
+        found = self._is_known(values)
         known = np.asarray(found.any(axis=0))
         return np.where(found[self.positive], 1.0, -1.0), ~known
 
     def places(self, values: Any) -> NDArray[np.intp]:
         """Return which of `names` each label is; -1 for one that is no class."""
-        found = self._found(values)
+        found = self._is_known(values)
         return np.where(found.any(axis=0), found.argmax(axis=0), -1)
 
-    def _found(self, values: Any) -> NDArray[np.bool_]:
+    def _is_known(self, values: Any) -> NDArray[np.bool_]:
         # In one array NumPy would turn all of a list's labels into the type of one.
         if isinstance(values, np.ma.MaskedArray):
             values = values.tolist()  # None where a label is masked
         listed = isinstance(values, (list, tuple))
-        labels = (apart(values) if listed else np.asarray(values)).reshape(-1)
-        return np.array([self._is(name, labels) for name in self.names])
+        labels = (as_objects(values) if listed else np.asarray(values)).reshape(-1)
+        return np.array([self._is_class(name, labels) for name in self.names])
 
-    def _is(self, name: Any, labels: Any) -> NDArray[np.bool_]:
+    def _is_class(self, name: Any, labels: Any) -> NDArray[np.bool_]:
         if labels.dtype.kind in "biuf" and not isinstance(name, str):
             return np.asarray(labels == name)
-        return np.array([_same(each, name) for each in labels.tolist()], dtype=np.bool_)
+        return np.array(
+            [_is_same_kind(each, name) for each in labels.tolist()], dtype=np.bool_
+        )
 
 
 def members(
@@ -128,7 +132,7 @@ def _no_class(what: str, held: str, wanted: str) -> InvalidArgument:
     )
 
 
-def _same(label: Any, name: Any) -> bool:
+def _is_same_kind(label: Any, name: Any) -> bool:
     with Withheld():  # as a signaling NaN fails
         return bool(label == name)
     return False

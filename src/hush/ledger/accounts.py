@@ -542,7 +542,7 @@ def key_or_new(key: str | None) -> str:
         return f"{time.time_ns() // 10**6:012x}{secrets.token_hex(10)}"
     if not isinstance(key, str) or not key.isprintable() or not 0 < len(key) <= 200:
         raise InvalidArgument(
-            f"key must be 1 to 200 printable characters; got {checks.shown(key)}."
+            f"key must be 1 to 200 printable characters; got {checks.value_text(key)}."
         )
     return key
 
@@ -610,7 +610,7 @@ class Payers:
     ) -> two_phase.Event:
         """Charge every account for `plan` under `key`, or find what is on record."""
         if delta is not None:
-            delta = checks.plain(delta)
+            delta = checks.plain_number(delta)
             checks.real("delta", delta, at_least=0, below=1)
         stated = terms_of(plan.facts)
         lockout = self.lockout

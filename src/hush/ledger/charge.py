@@ -24,7 +24,7 @@ import numpy as np
 from hush.errors import InvalidArgument
 from hush.ledger.budget import Grid, Units
 from hush.ledger.hash_chain import Entry, canonical, members
-from hush.legacy_formats import described_fields, home_of, name_of, respelled
+from hush.legacy_formats import current_spelling, described_fields, home_of, name_of
 from hush.mechanisms.measurement import (
     AGREED,
     Measurement,
@@ -475,7 +475,9 @@ class Request:
         if old == known["request"]:
             return True
         before, now = ({**each, "library": ""} for each in (known["facts"], self.facts))
-        return not self.plan.own and respelled(canonical(before)) == canonical(now)
+        return not self.plan.own and current_spelling(canonical(before)) == canonical(
+            now
+        )
 
     @cached_property
     def body(self) -> str:

@@ -39,8 +39,8 @@ from hush.ledger.stores import FORMAT, Store
 from hush.ledger.two_phase import Transaction, at
 from hush.ledger.verify import Anchor, Verdict, verify_store
 from hush.mechanisms.measurement import is_ours
-from hush.mechanisms.mechanism import overheard
-from hush.noise.source import SECURE, Source, sourced
+from hush.mechanisms.mechanism import has_listener
+from hush.noise.source import SECURE, Source, checked_source
 
 _INTERRUPTED = (
     "the engine was out of reach, memory or time while key {0!r} was drawn. Nothing "
@@ -468,7 +468,7 @@ class Ledger:
         Guarantee: data is read after the charge is durable, never if it does not fit.
         A draw that raises says nothing but `DrawFailed`, and its charge stands.
         """
-        if sourced(source).seeded and not self._opened.rehearsal:
+        if checked_source(source).seeded and not self._opened.rehearsal:
             raise InsecureSource(
                 f"source={source!r} repeats its noise, and this ledger is for real "
                 "data. Leave source out, or rehearse in a ledger opened with "
@@ -506,7 +506,7 @@ class Ledger:
         receipt = receipt_text(
             opening,
             opened.identity,
-            seeded=source.seeded or overheard(),
+            seeded=source.seeded or has_listener(),
             rehearsal=opened.rehearsal,
         )
         at("draw")
@@ -550,7 +550,7 @@ class Ledger:
 
     def _refuse_listeners(self) -> None:
         """Refuse a release whose noise a test replaces, where it would be kept."""
-        if self._store.durable and not self._opened.rehearsal and overheard():
+        if self._store.durable and not self._opened.rehearsal and has_listener():
             raise InsecureSource(
                 "this ledger is for real data, and a replay or another listener stands "
                 "in for its noise. Replay in a ledger in memory, or in one opened with "

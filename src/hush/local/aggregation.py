@@ -70,7 +70,7 @@ class Collector(Randomizer):
 
         A row that cannot be a report is counted as rejected, whoever made the rows.
         """
-        given = wire.mine(self, reports)
+        given = wire.own_reports(self, reports)
         totals, people = self._zero(), 0
         for start, stop in self._blocks(len(given)):
             rows = given.rows[start:stop]

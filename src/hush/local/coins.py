@@ -45,7 +45,7 @@ def _digits(chance: Fraction, open_: Words, result: Words, source: Source) -> No
             open_ = open_[still]
 
 
-def packed(chance: Fraction, count: int, source: Source) -> Bytes:
+def packed_coins(chance: Fraction, count: int, source: Source) -> Bytes:
     """Return `count` bytes of independent coins, eight to a byte.
 
     Guarantee: every bit is 1 with probability exactly `chance`, which lies in [0, 1].
@@ -93,7 +93,7 @@ def columns(rows: Bytes, size: int) -> Integers:
     return total[:size]
 
 
-def put(rows: Bytes, values: Integers, bits: NDArray[np.bool_]) -> None:
+def set_bits(rows: Bytes, values: Integers, bits: NDArray[np.bool_]) -> None:
     """Set the bit of each row at the column that `values` names."""
     place, column = np.arange(len(rows)), values >> 3
     shift = (values & 7).astype(np.uint8)
@@ -101,11 +101,11 @@ def put(rows: Bytes, values: Integers, bits: NDArray[np.bool_]) -> None:
     rows[place, column] = kept | (bits.astype(np.uint8) << shift)
 
 
-def padding(size: int) -> np.uint8:
+def padding_mask(size: int) -> np.uint8:
     """Return the mask of the bits of the last byte that no column uses."""
     return np.uint8((0xFF << ((size - 1) % 8 + 1)) & 0xFF)
 
 
 def unused_are_zero(rows: Bytes, size: int) -> NDArray[np.bool_]:
     """Return which rows leave the bits beyond the last column at 0."""
-    return np.asarray((rows[:, -1] & padding(size)) == 0)
+    return np.asarray((rows[:, -1] & padding_mask(size)) == 0)

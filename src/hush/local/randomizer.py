@@ -17,7 +17,7 @@ from hush.errors import InvalidArgument, Withheld
 from hush.local.coins import Bytes
 from hush.noise import SECURE, Source, permutation
 from hush.noise.inversion import exp_bracket
-from hush.noise.source import sourced
+from hush.noise.source import checked_source
 
 if TYPE_CHECKING:
     from hush.privacy.curve import Curve
@@ -69,7 +69,9 @@ class Reports:
     def __add__(self, other: "Reports") -> "Reports":
         if not isinstance(other, Reports):
             return NotImplemented
-        return joined(self.randomizer, (self, mine(self.randomizer, other)))
+        return joined_reports(
+            self.randomizer, (self, own_reports(self.randomizer, other))
+        )
 
     def header(self) -> bytes:
         """Return the eight bytes that begin every message."""
@@ -97,7 +99,7 @@ class Reports:
         return Reports(self.randomizer, self.rows[order], self.rejected, seeded)
 
 
-def joined(randomizer: "Randomizer", parts: Iterable[Reports]) -> Reports:
+def joined_reports(randomizer: "Randomizer", parts: Iterable[Reports]) -> Reports:
     """Return the reports of many messages as one."""
     rows, rejected, seeded = [], 0, False
     for part in parts:
@@ -134,7 +136,7 @@ def read(randomizer: "Randomizer", message: Any, most: int | None = None) -> Rep
     return Reports(randomizer, kept, rejected, seeded=message[4] == 1)
 
 
-def mine(randomizer: "Randomizer", reports: Any) -> Reports:
+def own_reports(randomizer: "Randomizer", reports: Any) -> Reports:
     """Return `reports` if they are of this randomizer, or say that they are not."""
     if not isinstance(reports, Reports):
         raise InvalidArgument(
@@ -253,7 +255,7 @@ class Randomizer(ABC):
 
     def encode(self, values: Any, *, source: Source = SECURE) -> Reports:
         """Return one private report for each value."""
-        sourced(source)
+        checked_source(source)
         clean = self._clean(values)
         rows = np.empty((len(clean), self.width), dtype=np.uint8)
         for start, stop in self._blocks(len(clean)):
@@ -274,7 +276,7 @@ class Randomizer(ABC):
                 f"messages must be a list of them; got a {type(messages).__name__}. "
                 "Write [message] for one in bytes; Reports go to estimate as they are."
             )
-        return joined(self, (read(self, each, most) for each in messages))
+        return joined_reports(self, (read(self, each, most) for each in messages))
 
     @cached_property
     def fingerprint(self) -> bytes:

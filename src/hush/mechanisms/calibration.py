@@ -20,8 +20,8 @@ _CLOSE = 1 + 2.0**-46  # searches stop here; no noise is a power of two this exa
 _LOWEST, _HIGHEST = 2.0**-300, 2.0**300
 
 
-def moved(sensitivity: Any) -> Fraction:
-    """Return a sensitivity above zero: what nobody moves needs no noise.
+def positive_sensitivity(sensitivity: Any) -> Fraction:
+    """Return a sensitivity above zero: a constant answer needs no noise.
 
     Example:
         >>> moved(0.5)
@@ -33,14 +33,14 @@ def moved(sensitivity: Any) -> Fraction:
     return checks.distance(sensitivity)
 
 
-def named(kind: Any, public: dict[str, Any]) -> None:
+def check_names(kind: Any, public: dict[str, Any]) -> None:
     """Refuse names that a mechanism does not have, and say those that it needs.
 
     Example:
         >>> from hush.mechanisms import Laplace
         >>> named(Laplace, {"step": 1})
     """
-    made: Any = kind  # a mechanism of somebody else may be no dataclass
+    made: Any = kind  # a mechanism from outside of hush may be no dataclass
     if not is_dataclass(made):
         return
     known = [each for each in fields(made) if each.name != kind.noise]
@@ -64,7 +64,7 @@ def named(kind: Any, public: dict[str, Any]) -> None:
             )
 
 
-def meets(curve: Curve, target: Curve) -> bool:
+def is_as_private(curve: Curve, target: Curve) -> bool:
     """Return whether `curve` is proven to be at least as private as `target`."""
     if isinstance(target, Pure):
         return bool(curve.epsilon_at(0.0) <= target.epsilon)
@@ -84,18 +84,18 @@ def _search(make: Callable[[float], M], good: Callable[[M], bool], *, up: bool) 
     """Return the noise at which `good` begins (or ends), on the good side."""
     grow = 4.0 if up else 0.25
     found = 1.0
-    if good(_tried(make, found)):
-        while good(_tried(make, found / grow)):
+    if good(_mechanism_at(make, found)):
+        while good(_mechanism_at(make, found / grow)):
             found /= grow
             if not _LOWEST < found < _HIGHEST:
-                raise _endless()
+                raise _unreachable()
         bad = found / grow
     else:
         bad = found
-        while not good(_tried(make, found := bad * grow)):
+        while not good(_mechanism_at(make, found := bad * grow)):
             bad = found
             if not _LOWEST < found < _HIGHEST:
-                raise _endless()
+                raise _unreachable()
     while max(found / bad, bad / found) > _CLOSE:
         middle = math.sqrt(found * bad)
         if good(make(middle)):
@@ -105,21 +105,21 @@ def _search(make: Callable[[float], M], good: Callable[[M], bool], *, up: bool) 
     return make(found)
 
 
-def _endless() -> NoBound:
+def _unreachable() -> NoBound:
     return NoBound(
         "no amount of noise meets this target. A mechanism with unbounded noise needs "
         "delta > 0; an accuracy below the lattice step cannot be met."
     )
 
 
-def _tried(make: Callable[[float], M], noise: float) -> M:
+def _mechanism_at(make: Callable[[float], M], noise: float) -> M:
     """Return a mechanism with so much noise; what cannot be drawn ends a search."""
     try:
         return make(noise)
     except InvalidArgument:
         if noise == 1.0:  # nothing to do with the noise
             raise
-        raise _endless() from None
+        raise _unreachable() from None
 
 
 def smallest(make: Callable[[float], M], good: Callable[[M], bool]) -> M:

@@ -15,7 +15,7 @@ from hush.law import Law
 from hush.serialization import tagged
 
 
-def reach(law: Law, tail: float) -> int:
+def upper_quantile(law: Law, tail: float) -> int:
     """Return the smallest k >= 0 with P(X > k) <= tail."""
     limit = math.log(tail)
     low, high = -1, 1
@@ -107,7 +107,9 @@ class Error:
         level = checks.real("level", level, above=0, below=1)
         # Each coordinate may fail with 1 - level^(1/d); half of it on either side.
         each = -math.expm1(math.log(level) / self.dimension)
-        wide = max(reach(law, each / 2) * float(step) for law, step in self.cases)
+        wide = max(
+            upper_quantile(law, each / 2) * float(step) for law, step in self.cases
+        )
         return -wide, wide
 
     def quantile(self, p: float) -> float:
@@ -123,7 +125,7 @@ class Error:
 
 def _mean_absolute(law: Law) -> float:
     # E|X| = 2 Σ_{k>=0} P(X > k); the tail beyond the last k is below 1e-13 of it.
-    last = reach(law, 1e-16)
+    last = upper_quantile(law, 1e-16)
     if last <= 1 << 20:
         return float(2 * np.exp(law.log_survival(np.arange(last + 1))).sum())
     # P(X > k) falls and is convex for k >= 0: the trapezoid rule errs upwards, by 1e-9.
@@ -172,7 +174,7 @@ class Rounded(Law):
         k = np.arange(-np.ceil(wide), np.ceil(wide) + 1)
         return float(((k - self.mean) ** 2 * self.pmf(k)).sum())
 
-    def _last(self, k: ArrayLike) -> Any:
+    def _last_fine_step(self, k: ArrayLike) -> Any:
         """Return the last fine step that is rounded to k."""
         return (np.asarray(k, dtype=np.float64) + 0.5) * 2.0**self.bits - 1
 
@@ -186,11 +188,11 @@ class Rounded(Law):
 
     def log_survival(self, k: ArrayLike) -> Any:
         """Return log P(X > k)."""
-        return self.law.log_survival(self._last(k))
+        return self.law.log_survival(self._last_fine_step(k))
 
     def log_cdf(self, k: ArrayLike) -> Any:
         """Return log P(X <= k)."""
-        return self.law.log_cdf(self._last(k))
+        return self.law.log_cdf(self._last_fine_step(k))
 
 
 # -- The law of a sum of independent noises, exactly convolved -------------------------
@@ -235,7 +237,7 @@ class Total(Law):
     @cached_property
     def _tails(self) -> NDArray[np.float64]:
         """P(X > k) for k = 0, 1, ..., by one Fourier transform, rounded up."""
-        wide = reach(self.law, _CUT)
+        wide = upper_quantile(self.law, _CUT)
         if wide * self.count > 1 << 22:
             raise NoBound("the noise is too wide to be added up; read std instead.")
         one = np.exp(self.law.log_pmf(np.arange(-wide, wide + 1)))

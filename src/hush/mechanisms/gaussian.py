@@ -19,7 +19,7 @@ from hush.mechanisms.lattice_rounding import (
     lattice_curve,
     shape_of,
 )
-from hush.mechanisms.mechanism import Mechanism, heard
+from hush.mechanisms.mechanism import Mechanism, observed_run
 from hush.mechanisms.metrics import L2, Metric
 from hush.noise import SECURE, Lattice, Source, discrete_gaussian
 from hush.privacy.curve import Curve
@@ -125,7 +125,7 @@ class Gaussian(Mechanism):
         whole = self.step is not None and self._grid.exponent >= 0
         return add_noise(exact, self._grid, self._steps(exact, source), whole=whole)
 
-    @heard
+    @observed_run
     def run_whole(self, value: Any, *, source: Source = SECURE) -> Any:
         """Return whole numbers: the same noise, rounded to the nearest, halves up.
 

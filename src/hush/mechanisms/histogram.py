@@ -63,13 +63,13 @@ class Histogram(Mechanism):
         if (self.edges is None) == (self.categories is None):
             raise InvalidArgument("give either edges or categories, not both or none.")
         if self.edges is not None:
-            listed = _listed("edges", self.edges)
+            listed = _as_tuple("edges", self.edges)
             edges = tuple(checks.real("edges", edge) for edge in listed)
             if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
                 raise InvalidArgument("edges must be at least two increasing numbers.")
             object.__setattr__(self, "edges", edges)
         else:
-            names = _listed("categories", self.categories)
+            names = _as_tuple("categories", self.categories)
             if not names or len(set(names)) < len(names):
                 raise InvalidArgument("categories must be distinct, and at least one.")
             object.__setattr__(self, "categories", names)
@@ -101,11 +101,13 @@ class Histogram(Mechanism):
 
     def counts(self, data: Any) -> NDArray[np.int64]:
         """Return the exact counts: private, for tests and `run` only."""
-        places = self._places(data) if self.edges is None else self._between(data)
+        places = (
+            self._places(data) if self.edges is None else self._places_in_bins(data)
+        )
         kept = places[places >= 0]
         return np.bincount(kept, minlength=self.bins).astype(np.int64)
 
-    def _between(self, data: Any) -> NDArray[np.int64]:
+    def _places_in_bins(self, data: Any) -> NDArray[np.int64]:
         """Return the bin of each record, -1 for none."""
         numbers, edges = records.floats(records.column(data)), np.array(self.edges)
         place = np.searchsorted(edges, numbers, side="right") - 1
@@ -150,11 +152,11 @@ class Histogram(Mechanism):
         return cls(scale=at_least((1 + both) * people / wanted), **public)
 
 
-def _listed(name: str, given: Any) -> tuple[Any, ...]:
+def _as_tuple(name: str, given: Any) -> tuple[Any, ...]:
     try:
         return tuple(given)
     except TypeError:
         raise InvalidArgument(
-            f"{name} must be a list; got {checks.shown(given)}. It is public: write it "
-            "down, as in edges=(0, 10, 20) or categories=('a', 'b')."
+            f"{name} must be a list; got {checks.value_text(given)}. It is public: "
+            "write it down, as in edges=(0, 10, 20) or categories=('a', 'b')."
         ) from None

@@ -173,7 +173,7 @@ class KNorm(Mechanism):
                 f"value must be a vector of length dimension={self.dimension}; got "
                 f"shape {array.shape}."
             )
-        return lattice_rounding.moved(array, self._grid, self._noise(source))
+        return lattice_rounding.with_steps_added(array, self._grid, self._noise(source))
 
     def _noise(self, source: Source) -> NDArray[np.int64]:
         rate = self._exact / self._grid.step

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks, law
-from hush.checks import finite, fraction, given
+from hush.checks import finite, fraction, number_array
 from hush.errors import InvalidArgument
 from hush.noise import Lattice
 from hush.noise.laplace import LARGEST
@@ -144,9 +144,9 @@ def not_finite() -> InvalidArgument:
     )
 
 
-def whole(value: Any) -> int:
+def whole_number(value: Any) -> int:
     """Return one whole number, or refuse it without repeating it."""
-    number = checks.plain(value)
+    number = checks.plain_number(value)
     if type(number) is not int:
         raise InvalidArgument("value must be a whole number; round your query first.")
     return number
@@ -154,7 +154,7 @@ def whole(value: Any) -> int:
 
 def vector(value: Any) -> NDArray[Any]:
     """Return numbers as integers or floats, or as they are where floats round them."""
-    array = given("value", value)
+    array = number_array("value", value)
     if array.dtype.kind not in "iufO":
         raise InvalidArgument(
             f"value must hold whole numbers or floats; got dtype {array.dtype}."
@@ -184,7 +184,7 @@ def whole_vector(array: NDArray[Any]) -> NDArray[np.int64]:
     return moved
 
 
-def behind(array: NDArray[Any], grid: Lattice) -> NDArray[np.int64]:
+def steps_behind_largest(array: NDArray[Any], grid: Lattice) -> NDArray[np.int64]:
     """Return how many steps each number lies behind the largest, rounded to the grid.
 
     Gaps below 2^52 steps are exact; larger ones saturate, which moves none farther.
@@ -212,7 +212,7 @@ def finite_numbers(value: Any) -> Any:
     Nothing is drawn for what is refused here.
     """
     if isinstance(value, np.generic):
-        value = given("value", value)[()]
+        value = number_array("value", value)[()]
     if not isinstance(value, numbers.Real):  # True counts as 1
         return vector(value)
     if not math.isfinite(as_float(value)):
@@ -232,7 +232,11 @@ def add_noise(exact: Any, grid: Lattice, noise: Any, *, whole: bool = False) -> 
     floats, whatever the type of the value.
     """
     if isinstance(exact, np.ndarray):
-        return _whole_steps(exact, grid, noise) if whole else moved(exact, grid, noise)
+        return (
+            _whole_steps(exact, grid, noise)
+            if whole
+            else with_steps_added(exact, grid, noise)
+        )
     released = (_nearest(fraction(exact) / grid.step) + int(noise)) * grid.step
     return int(released) if whole else as_float(released)
 
@@ -260,7 +264,9 @@ def _whole_steps(
     return answer
 
 
-def moved(array: NDArray[Any], grid: Lattice, noise: NDArray[Any]) -> NDArray[Any]:
+def with_steps_added(
+    array: NDArray[Any], grid: Lattice, noise: NDArray[Any]
+) -> NDArray[Any]:
     """Return what `vector` gave on its lattice, moved by whole steps, as floats."""
     # From 2^53 on a float skips whole numbers, and neighbors would part. Either way
     # the answer holds floats: its type must not tell how large values are.

@@ -17,7 +17,12 @@ from typing import Any, Final, final
 
 from hush import checks
 from hush.errors import HushError, InvalidArgument
-from hush.mechanisms.mechanism import Mechanism, declaring, metric_of, unheard
+from hush.mechanisms.mechanism import (
+    Mechanism,
+    declare_sensitivity,
+    metric_of,
+    run_unobserved,
+)
 from hush.mechanisms.metrics import Metric
 from hush.noise.source import Source
 from hush.privacy.curve import Curve
@@ -62,7 +67,7 @@ class Measurement:
         _runs(mechanism)
         if query is None:
             refuse_unstated(mechanism, "pass a query that states it")
-            return cls(mechanism, facts=_said(mechanism))
+            return cls(mechanism, facts=_stated_facts(mechanism))
         if not callable(query) or not hasattr(query, "sensitivity"):
             raise InvalidArgument(
                 f"query must be callable and state its sensitivity; got a "
@@ -77,7 +82,7 @@ class Measurement:
             None if stated is None else checks.whole("dimension", stated, at_least=1),
             bool(getattr(query, "adaptive", False)),
             getattr(query, "default", None),
-            _said(query, mechanism),
+            _stated_facts(query, mechanism),
         )
         made._fit()
         return made
@@ -147,11 +152,11 @@ class Measurement:
             bound = self.bound
             if self.finish is not None:
                 bound = replace(bound, query=replace(bound.query, finish=None))
-            with declaring(1):
-                return unheard(bound)(data, source=source)
+            with declare_sensitivity(1):
+                return run_unobserved(bound)(data, source=source)
         value = self._answer(data, earlier)
-        with declaring(self.sensitivity):
-            return unheard(self.mechanism)(value, source=source)
+        with declare_sensitivity(self.sensitivity):
+            return run_unobserved(self.mechanism)(value, source=source)
 
     def _answer(self, data: Any, earlier: tuple[Any, ...]) -> Any:
         """Return the exact answer, or the query's public `default` where it fails."""
@@ -170,7 +175,7 @@ class Measurement:
         A lattice that is coarse is charged by the law of one number, or by one rounding
         for each of `dimension`; the default ones lose 2^-40 at most.
         """
-        most = _least(self.metric.dimension, self.dimension)
+        most = _smallest_known(self.metric.dimension, self.dimension)
         if most is None and getattr(self.mechanism, "step", None) is None:
             return
         import numpy as np
@@ -182,11 +187,11 @@ class Measurement:
             )
 
 
-def _least(*numbers: int | None) -> int | None:
+def _smallest_known(*numbers: int | None) -> int | None:
     return min((each for each in numbers if each is not None), default=None)
 
 
-def _said(*things: Any) -> dict[str, Any]:
+def _stated_facts(*things: Any) -> dict[str, Any]:
     """Return the facts that the first of several things states of itself."""
     found = {}
     for name in _SAID:
@@ -197,7 +202,7 @@ def _said(*things: Any) -> dict[str, Any]:
 
 def unit_and_relation(thing: Any) -> dict[str, str]:
     """Return the unit and the relation that a curve or a mechanism states, if any."""
-    said = _said(thing)
+    said = _stated_facts(thing)
     return {name: str(said[name]) for name in AGREED if said[name] is not None}
 
 
@@ -237,15 +242,15 @@ def _sensitivity(query: Any) -> Any:
     found = query.sensitivity
     try:  # not of a class: calling `int` would say 0, and cost nothing
         asked = callable(found) and not isinstance(found, type)
-        return _stated(found() if asked else found)
+        return _plain_sensitivity(found() if asked else found)
     except TypeError:
         raise InvalidArgument(
             "sensitivity must be a number, or a method without arguments."
         ) from None
 
 
-def _stated(sensitivity: Any) -> Any:
-    """Return a sensitivity as Python's own number; what is none, its mechanism reads.
+def _plain_sensitivity(sensitivity: Any) -> Any:
+    """Return a sensitivity as Python's own number; other values stay as they are.
 
     A number that fails as one, or is less than nothing, is refused here.
     """
@@ -256,7 +261,7 @@ def _stated(sensitivity: Any) -> Any:
     if not isinstance(sensitivity, numbers.Real):
         return sensitivity
     checks.real("sensitivity", sensitivity, at_least=0)
-    return checks.plain(sensitivity)
+    return checks.plain_number(sensitivity)
 
 
 def refuse_unstated(mechanism: Any, way: str) -> None:
@@ -265,7 +270,7 @@ def refuse_unstated(mechanism: Any, way: str) -> None:
     Whoever reads records states how their neighbors differ. Noise on an answer, or a
     choice by scores, has a curve for every sensitivity, and nobody stated one.
     """
-    if _said(mechanism)["neighbors"] is None and not _reads_records(mechanism):
+    if _stated_facts(mechanism)["neighbors"] is None and not _reads_records(mechanism):
         raise InvalidArgument(
             f"{type(mechanism).__name__} does not read records, so it cannot know how "
             f"far one person moves its input: {way}, as in ledger.release("

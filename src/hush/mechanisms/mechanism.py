@@ -15,7 +15,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import calibration
 from hush.mechanisms.metrics import Metric, Records, Stated
 from hush.noise import SECURE, Source
-from hush.noise.source import sourced
+from hush.noise.source import checked_source
 from hush.privacy.curve import Curve
 from hush.privacy.notions.approx import Approx
 from hush.privacy.notions.pure import Pure
@@ -46,11 +46,11 @@ class Mechanism(checks.Spelled, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "run" in cls.__dict__:  # so that tests can hear what every run is given
-            cls.run = heard(cls.run)  # type: ignore[method-assign]
+        if "run" in cls.__dict__:  # so that tests can observe what every run is given
+            cls.run = observed_run(cls.run)  # type: ignore[method-assign]
         if "__post_init__" in cls.__dict__:
             kind: Any = cls
-            kind.__post_init__ = _plainly(kind.__post_init__)
+            kind.__post_init__ = _check_of_plain_fields(kind.__post_init__)
 
     def __post_init__(self) -> None:
         """Keep Python's own numbers; each mechanism checks its fields after that."""
@@ -111,15 +111,15 @@ class Mechanism(checks.Spelled, ABC):
             >>> round(Gaussian.for_curve(GDP(mu=0.5), sensitivity=1).std, 6)
             2.0
         """
-        calibration.named(cls, public)
-        calibration.moved(sensitivity)
+        calibration.check_names(cls, public)
+        calibration.positive_sensitivity(sensitivity)
         if isinstance(target, Pure):
             exact = cls._for_pure(float(target.epsilon), sensitivity, public)
             if exact is not None:
                 return exact
         return calibration.smallest(
             lambda noise: cls(**{cls.noise: noise}, **public),
-            lambda found: calibration.meets(found.curve(sensitivity), target),
+            lambda found: calibration.is_as_private(found.curve(sensitivity), target),
         )
 
     @classmethod
@@ -138,7 +138,7 @@ class Mechanism(checks.Spelled, ABC):
             >>> Laplace.for_epsilon(epsilon=0.5, sensitivity=1)
             Laplace(scale=2.0)
         """
-        epsilon = checks.plain(epsilon)
+        epsilon = checks.plain_number(epsilon)
         checks.real("epsilon", epsilon, above=0)
         delta = checks.real("delta", delta, at_least=0, below=1)
         target = Approx(epsilon, delta) if delta else Pure(epsilon)
@@ -160,7 +160,7 @@ class Mechanism(checks.Spelled, ABC):
         """
         within = checks.real("within", within, above=0)
         level = checks.real("level", level, above=0, below=1)
-        calibration.named(cls, public)
+        calibration.check_names(cls, public)
         checks.distance(sensitivity)
         return calibration.largest(
             lambda noise: cls(**{cls.noise: noise}, **public),
@@ -182,7 +182,9 @@ class Mechanism(checks.Spelled, ABC):
             >>> Geometric(scale=2).to_json()
             '{"mechanism": "geometric/1", "scale": 2}'
         """
-        return json.dumps(serialization.written(self, "mechanism"), allow_nan=False)
+        return json.dumps(
+            serialization.to_tagged_json(self, "mechanism"), allow_nan=False
+        )
 
     @staticmethod
     def from_json(text: str) -> "Mechanism":
@@ -196,7 +198,7 @@ class Mechanism(checks.Spelled, ABC):
         if legacy_formats.is_untagged(shown, "mechanism"):
             found = legacy_formats.mechanism(shown)
         else:
-            found = serialization.read(shown, "mechanism")
+            found = serialization.from_tagged_json(shown, "mechanism")
         if not isinstance(found, Mechanism):
             raise InvalidArgument(
                 "text must hold a mechanism; it holds something else."
@@ -204,7 +206,7 @@ class Mechanism(checks.Spelled, ABC):
         return found
 
     def _repr_html_(self) -> str:
-        bar = if_known(lambda: self.error.interval(0.95), _bar)
+        bar = if_known(lambda: self.error.interval(0.95), _range_text)
         shown = [(name, str(value)) for name, value, _ in _public(self)]
         shown += [
             ("curve at sensitivity 1", if_known(lambda: self.curve(1), repr)),
@@ -221,18 +223,18 @@ class Mechanism(checks.Spelled, ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _plainly(check: Callable[[Any], None]) -> Callable[[Any], None]:
+def _check_of_plain_fields(check: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return what checks the fields of a mechanism, after they are plain numbers."""
 
     @functools.wraps(check)
-    def checked(self: Any) -> None:
+    def check_plain(self: Any) -> None:
         checks.plain_fields(self)
         check(self)
 
-    return checked
+    return check_plain
 
 
-def _bar(ends: tuple[float, float]) -> str:
+def _range_text(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.6g} to {ends[1]:.6g}"
 
 
@@ -250,16 +252,16 @@ def _public(mechanism: Any) -> Iterable[tuple[str, Any, Any]]:
         yield field.name, value, default if field.default is not MISSING else object()
 
 
-# -- Listening: a test may hear every mechanism run, or answer in its place.
+# -- Listener: a test may observe every run of a mechanism, or answer in its place.
 
 
 class Listener(Protocol):
-    """Whoever hears a mechanism decides what it answers."""
+    """An observer of mechanisms: it decides what each run answers."""
 
-    def hear(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
+    def on_run(self, mechanism: Any, value: Any, run: Callable[[Any], Any]) -> Any:
         """Return an answer about `value`; `run(value)` is the mechanism's own."""
 
-    def turn(
+    def on_turn(
         self, talk: Any, mechanism: Any, value: Any, run: Callable[[Any], Any]
     ) -> Any:
         """Return the next answer of a conversation that `mechanism` started."""
@@ -270,8 +272,8 @@ _DECLARED: ContextVar[Any] = ContextVar("declared", default=None)
 
 
 @contextmanager
-def listening(listener: Listener | None) -> Iterator[None]:
-    """Let `listener` hear every run inside; None closes its ears."""
+def listen_with(listener: Listener | None) -> Iterator[None]:
+    """Send every run inside to `listener`; with None runs are not observed."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -280,8 +282,8 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 @contextmanager
-def declaring(sensitivity: Any) -> Iterator[None]:
-    """Tell a listener at which sensitivity the runs inside are charged."""
+def declare_sensitivity(sensitivity: Any) -> Iterator[None]:
+    """State to the listener at which sensitivity the runs inside are charged."""
     token = _DECLARED.set(sensitivity)
     try:
         yield
@@ -289,36 +291,36 @@ def declaring(sensitivity: Any) -> Iterator[None]:
         _DECLARED.reset(token)
 
 
-def declared() -> Any:
-    """Return the sensitivity that the current run is charged at, None if unsaid."""
+def declared_sensitivity() -> Any:
+    """Return the sensitivity at which the current run is charged, None if unknown."""
     return _DECLARED.get()
 
 
-def heard(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `run` with one look at its source, and one whether somebody listens."""
+def observed_run(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `run` with a check of its source, sent to the listener if there is one."""
 
     @functools.wraps(run)
     def wrapped(self: Any, value: Any, **options: Any) -> Any:
         if "source" in options:
-            sourced(options["source"])
+            checked_source(options["source"])
         listener = _LISTENER.get()
         if listener is None:
             return run(self, value, **options)
-        return listener.hear(self, value, lambda given: run(self, given, **options))
+        return listener.on_run(self, value, lambda given: run(self, given, **options))
 
-    wrapped._unheard = run  # type: ignore[attr-defined]
+    wrapped._unobserved = run  # type: ignore[attr-defined]
     return wrapped
 
 
-def unheard(mechanism: Any) -> Callable[..., Any]:
+def run_unobserved(mechanism: Any) -> Callable[..., Any]:
     """Return `run` of a mechanism; without the look for listeners if there is none."""
-    plain = getattr(mechanism.run, "_unheard", None)
-    if plain is None or overheard():
+    plain = getattr(mechanism.run, "_unobserved", None)
+    if plain is None or has_listener():
         return mechanism.run  # type: ignore[no-any-return]
     return functools.partial(plain, mechanism)
 
 
-def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def observed_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return one turn of a conversation with the same look; it knows `_mechanism`."""
 
     @functools.wraps(ask)
@@ -326,15 +328,15 @@ def heard_turn(ask: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         listener = _LISTENER.get()
         if listener is None:
             return ask(self, value)
-        return listener.turn(
+        return listener.on_turn(
             self, self._mechanism, value, lambda given: ask(self, given)
         )
 
     return wrapped
 
 
-def overheard() -> bool:
-    """Return whether somebody listens in this context."""
+def has_listener() -> bool:
+    """Return whether this context has a listener."""
     return _LISTENER.get() is not None
 
 

@@ -78,7 +78,10 @@ class _Norm(Metric):
 
     def distance(self, first: Any, second: Any) -> Distance | None:
         """Return the norm of the difference, exactly."""
-        if self.dimension is not None and _places(first, second) > self.dimension:
+        if (
+            self.dimension is not None
+            and _count_changed(first, second) > self.dimension
+        ):
             return NONE
         return lp(first, second, self.norm)  # type: ignore[arg-type]
 
@@ -145,7 +148,7 @@ class LInf(Metric):
         """Return the largest move, exactly."""
         if hasattr(first, "cuts"):
             first, second = _on_one_grid(first, second)
-        found = moves(first, second)
+        found = nonzero_differences(first, second)
         if found is None:
             return NONE
         if self.one_way and min(found, default=0) < 0 < max(found, default=0):
@@ -192,9 +195,9 @@ class Stated(Metric):
         return None
 
 
-def moves(first: Any, second: Any) -> list[Fraction] | None:
-    """Return the exact differences where they are not zero; None if there is none."""
-    a, b = _flat(first), _flat(second)
+def nonzero_differences(first: Any, second: Any) -> list[Fraction] | None:
+    """Return the exact differences that are not zero; None where none is known."""
+    a, b = _flat_array(first), _flat_array(second)
     if a is None or b is None or a.shape != b.shape:
         return None
     found = []
@@ -207,13 +210,13 @@ def moves(first: Any, second: Any) -> list[Fraction] | None:
     return found
 
 
-def _places(first: Any, second: Any) -> int:
+def _count_changed(first: Any, second: Any) -> int:
     """Return how many numbers differ."""
-    found = moves(first, second)
+    found = nonzero_differences(first, second)
     return 0 if found is None else len(found)
 
 
-def _flat(value: Any) -> "np.ndarray[Any, Any] | None":
+def _flat_array(value: Any) -> "np.ndarray[Any, Any] | None":
     if isinstance(value, numbers.Number):
         value = [value]
     if isinstance(value, (list, tuple)):
@@ -246,7 +249,7 @@ def lp(first: Any, second: Any, norm: Literal[0, 1, 2] | float) -> Distance:
         >>> float(lp([0, 0], [3, 4], 2)), float(lp([0, 0], [3, 4], math.inf))
         (5.0, 4.0)
     """
-    found = moves(first, second)
+    found = nonzero_differences(first, second)
     if found is None:
         return NONE
     if norm == 0:
@@ -283,4 +286,4 @@ def _keys(data: Any) -> Iterable[Any]:
 def _on_one_grid(first: Any, second: Any) -> tuple[Any, Any]:
     """Return both utilities in every cell where either of them may change."""
     cells = np.union1d(first.cuts[:-1], second.cuts[:-1])
-    return first.at(cells), second.at(cells)
+    return first.utilities_at(cells), second.utilities_at(cells)

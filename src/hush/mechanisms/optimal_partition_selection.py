@@ -70,7 +70,7 @@ class OptimalKeySelection(Mechanism):
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
 
     @property
-    def _moved(self) -> int:
+    def _changed_keys(self) -> int:
         """How many keys' counts differ between neighbors."""
         return self.keys_per_person * (1 + (self.neighbors is Neighbors.REPLACE_ONE))
 
@@ -78,7 +78,10 @@ class OptimalKeySelection(Mechanism):
         """Return the guarantee for `sensitivity` people."""
         size = checks.whole("sensitivity", sensitivity, at_least=0)
         one = Approx(epsilon=float(self.epsilon), delta=float(self.delta))
-        return group(one if self._moved == 1 else repeat(one, times=self._moved), size)
+        return group(
+            one if self._changed_keys == 1 else repeat(one, times=self._changed_keys),
+            size,
+        )
 
     @cached_property
     def chances(self) -> NDArray[np.int64]:
@@ -136,7 +139,7 @@ class OptimalKeySelection(Mechanism):
             raise InvalidArgument(
                 "sensitivity must be 1 person here; read curve(n) for n people."
             )
-        moved = cls(epsilon=1.0, delta=0.5, **public)._moved
+        moved = cls(epsilon=1.0, delta=0.5, **public)._changed_keys
         epsilon, delta = (
             at_most(Fraction(each) / moved) for each in (target.epsilon, target.delta)
         )

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks, law
-from hush.checks import given
+from hush.checks import number_array
 from hush.errors import InvalidArgument, NoBound
 from hush.mechanisms import calibration, lattice_rounding
 from hush.mechanisms.error import Error
 from hush.mechanisms.lattice_rounding import lattice_curve
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.metrics import NONE, Distance, Metric, lp, moves
+from hush.mechanisms.metrics import NONE, Distance, Metric, lp, nonzero_differences
 from hush.noise import SECURE, Source, discrete_gaussian
 from hush.privacy.curve import Curve
 from hush.privacy.notions.approx import Approx
@@ -65,7 +65,7 @@ class Votes(Metric):
     def distance(self, first: Any, second: Any) -> Distance | None:
         """Return 1 for neighbors; for counts the largest move."""
         people = 1 if self.neighbors is Neighbors.ADD_REMOVE else 2
-        found = moves(first, second)
+        found = nonzero_differences(first, second)
         if found is None or len(found) > people * self.keys_per_person:
             return NONE
         if self.whole is None:
@@ -88,7 +88,7 @@ def vote(keys: int, whole: int = WHOLE) -> int:
 
 def candidates(value: Any) -> NDArray[np.int64]:
     """Return votes as whole numbers, or refuse them before anything is drawn."""
-    array = given("value", value)
+    array = number_array("value", value)
     if array.ndim != 1 or (array.size and not lattice_rounding.are_whole(array)):
         raise InvalidArgument("value must be a vector of whole votes, one per key.")
     return (
@@ -176,10 +176,10 @@ class KeySelection(Mechanism):
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee for `sensitivity` people."""
         size = checks.whole("sensitivity", sensitivity, at_least=0)
-        return self._one if size == 1 else group(self._one, size)
+        return self._curve_of_one if size == 1 else group(self._curve_of_one, size)
 
     @cached_property
-    def _one(self) -> Curve:
+    def _curve_of_one(self) -> Curve:
         noise = _gaussian(self._exact, self.whole, self._people)
         odds = self._people * self.odds
         if isinstance(noise, GDP) and _separate(noise.mu, odds):
@@ -217,24 +217,24 @@ class KeySelection(Mechanism):
                 "sensitivity must be 1 person here; read curve(n) for n people."
             )
         for noise, tail in _divisions(target.delta):
-            made = cls._made(target.epsilon, noise, tail, public)
-            if calibration.meets(made.curve(1), target):
+            made = cls._with_split(target.epsilon, noise, tail, public)
+            if calibration.is_as_private(made.curve(1), target):
                 return made
         raise NoBound("no threshold meets this target. Use a smaller delta.")
 
     @classmethod
-    def _made(
+    def _with_split(
         cls, epsilon: float, noise: float, tail: float, public: dict[str, Any]
     ) -> Self:
         """Return the mechanism whose noise costs δ = `noise`, its threshold `tail`."""
         sample = cls(std=1, threshold=1, **public)
         whole, people = sample.whole, sample._people
 
-        def good(std: float) -> bool:
+        def meets_delta(std: float) -> bool:
             curve = _gaussian(Fraction(std), whole, people)
             return bool(curve.delta_at(epsilon) <= noise)
 
-        std = calibration.smallest(lambda unit: unit * whole, good)
+        std = calibration.smallest(lambda unit: unit * whole, meets_delta)
         threshold = _lowest(
             law.DiscreteGaussian(Fraction(std)),
             sample.keys_per_person,

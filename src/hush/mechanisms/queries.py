@@ -38,7 +38,7 @@ def _size(size: int | None, neighbors: Neighbors, name: str) -> int:
     return 0 if size is None else checks.whole("size", size, at_least=1)
 
 
-def _expect(data: Any, size: int) -> None:
+def _check_size(data: Any, size: int) -> None:
     # The number of records is public under replace-one, so saying so reveals nothing.
     if _people(data) != size:
         raise InvalidArgument(f"data must have size={size} records, as declared.")
@@ -54,7 +54,7 @@ def _people(data: Any) -> int:
         ) from None
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that counts records.
 
@@ -71,7 +71,7 @@ def count(*, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     return Query("count", _people, (moves,), relation)
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> Query:
     """Return the query that adds clamped values.
 
@@ -91,7 +91,7 @@ def sum(bounds: Bounds, *, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) ->
     """
     relation = Neighbors.of(neighbors)
     lower, upper = checks.interval("bounds", bounds)
-    whole = all(isinstance(checks.plain(each), int) for each in bounds)
+    whole = all(isinstance(checks.plain_number(each), int) for each in bounds)
     bits = digits(lower, upper)
     if whole:
         bits = max(bits, 0)
@@ -130,7 +130,7 @@ def _moments(
     return array.size, sums
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def mean(
     bounds: Bounds,
     *,
@@ -159,7 +159,7 @@ def mean(
     if relation is Neighbors.REPLACE_ONE:
 
         def exact(data: Any) -> Fraction:
-            _expect(data, n)
+            _check_size(data, n)
             found = _moments(data, lower, upper, 1)[1][0]
             return middle + half * Fraction(found, n << 30)
 
@@ -178,7 +178,7 @@ def mean(
     )
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def variance(
     bounds: Bounds,
     *,
@@ -211,7 +211,7 @@ def variance(
     if relation is Neighbors.REPLACE_ONE:
 
         def exact(data: Any) -> Fraction:
-            _expect(data, n)
+            _check_size(data, n)
             first, second = _moments(data, lower, upper, 2)[1]
             return half**2 * Fraction(n * second - first**2, (n << 30) ** 2)
 
@@ -238,7 +238,7 @@ def variance(
     )
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def proportion(
     *, size: int | None = None, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
 ) -> Query:
@@ -257,14 +257,14 @@ def proportion(
     relation = Neighbors.of(neighbors)
     n = _size(size, relation, "proportion")
 
-    def true(data: Any) -> int:
+    def count_true(data: Any) -> int:
         return int(np.count_nonzero(np.nan_to_num(column(data))))
 
     if relation is Neighbors.REPLACE_ONE:
 
         def exact(data: Any) -> Fraction:
-            _expect(data, n)
-            return Fraction(true(data), n)
+            _check_size(data, n)
+            return Fraction(count_true(data), n)
 
         return Query("proportion", exact, (Fraction(1, n),), relation)
 
@@ -273,7 +273,7 @@ def proportion(
 
     return Query(
         "proportion",
-        lambda data: [true(data), _people(data)],
+        lambda data: [count_true(data), _people(data)],
         (1, 1),
         relation,
         finish,
@@ -299,7 +299,7 @@ def column(data: Any) -> NDArray[Any]:
         >>> column([1, 2.5, None, "three", 10**400])
         array([1. , 2.5, nan, nan, inf])
     """
-    array = _typed(data)
+    array = _as_array(data)
     if array.size == 0:
         return np.zeros(0)
     if array.ndim != 1 or array.dtype.kind not in "biuf":
@@ -317,7 +317,7 @@ def records(data: Any) -> list[Any]:
         >>> records([1, "three", None])
         [1, 'three', None]
     """
-    if _listed(data):
+    if _is_plain_sequence(data):
         return list(data)
     # What is masked is missing: None in its list, and not what lies below the mask.
     array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
@@ -329,15 +329,15 @@ def records(data: Any) -> list[Any]:
     return found
 
 
-def _typed(data: Any) -> NDArray[Any]:
+def _as_array(data: Any) -> NDArray[Any]:
     """Return the array that a container is; records of a sequence as floats."""
-    if not _listed(data):
+    if not _is_plain_sequence(data):
         hides = isinstance(data, np.ma.MaskedArray)
         array = data if hides else np.asarray(data)
         if array.ndim != 1 or not (hides or array.dtype == object):
             return np.asarray(array)
         data = array.tolist()  # None where a record is masked
-    # NumPy would give all records the type of the strangest, or fail for all with it.
+    # In one array NumPy would give all records one type, or fail for one of them.
     if set(map(type, data)) <= _QUICK:
         with suppress(OverflowError):  # a whole number that no float holds
             return np.array(data, dtype=np.float64)
@@ -347,7 +347,7 @@ def _typed(data: Any) -> NDArray[Any]:
 _QUICK = {bool, int, float, np.bool_, np.int64, np.float64}  # read alike, all at once
 
 
-def _listed(data: Any) -> bool:
+def _is_plain_sequence(data: Any) -> bool:
     """Whether data is a sequence without a type, as a list is."""
     untyped = not hasattr(data, "__array__") and not isinstance(data, str | bytes)
     return isinstance(data, list | tuple) or (untyped and isinstance(data, Sequence))
@@ -356,11 +356,11 @@ def _listed(data: Any) -> bool:
 def _number(record: Any) -> float:
     """Return one record as a float: NaN for what is no number, or fails as one."""
     with Withheld():  # a strange record is no reason to stop: that would tell of it
-        return _read(record)
+        return _as_float(record)
     return math.nan
 
 
-def _read(record: Any) -> float:
+def _as_float(record: Any) -> float:
     if isinstance(record, np.ma.MaskedArray):
         return math.nan if record.mask else float(record.item())
     if isinstance(record, str | bytes | np.timedelta64 | np.datetime64):

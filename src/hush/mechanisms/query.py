@@ -56,7 +56,7 @@ class Query:
                 f"exact must be a function of the data; got a "
                 f"{type(self.exact).__name__}."
             )
-        object.__setattr__(self, "moves", _checked(self.moves))
+        object.__setattr__(self, "moves", _exact_moves(self.moves))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
 
     def __repr__(self) -> str:
@@ -99,16 +99,16 @@ class Query:
         return Released(self, mechanism)
 
 
-def _checked(moves: Any) -> tuple[int | Fraction, ...]:
-    """Return moves as exact numbers; signs would cancel, and no move would be free."""
+def _exact_moves(moves: Any) -> tuple[int | Fraction, ...]:
+    """Return moves as exact numbers; negative ones and none at all are refused."""
     if not isinstance(moves, (tuple, list)) or not moves:
         raise InvalidArgument(
             "moves must say how far one person moves each number of the answer, as "
-            f"in (1,) or (1, Fraction(1, 2)); got {checks.shown(moves)}."
+            f"in (1,) or (1, Fraction(1, 2)); got {checks.value_text(moves)}."
         )
     for each in moves:
         checks.real("moves", each, at_least=0)
-    found = (checks.plain(each) for each in moves)
+    found = (checks.plain_number(each) for each in moves)
     return tuple(x if type(x) is int else Fraction(x) for x in found)
 
 

@@ -66,18 +66,21 @@ class RandomizedResponse(Mechanism):
         return checks.probability("honesty", self.honesty)
 
     @property
-    def _other(self) -> Fraction:
+    def _chance_of_other(self) -> Fraction:
         """Chance of each false answer."""
         return (1 - self._honesty) / (self.categories - 1)
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the exact guarantee when `sensitivity` answers differ."""
         times = checks.whole("sensitivity", sensitivity, at_least=0)
-        rest = (1 - self._honesty - self._other,) if self.categories > 2 else ()
-        pair = Pair(
-            (self._honesty, self._other, *rest), (self._other, self._honesty, *rest)
+        rest = (
+            (1 - self._honesty - self._chance_of_other,) if self.categories > 2 else ()
         )
-        if self._honesty == self._other or times == 0:
+        pair = Pair(
+            (self._honesty, self._chance_of_other, *rest),
+            (self._chance_of_other, self._honesty, *rest),
+        )
+        if self._honesty == self._chance_of_other or times == 0:
             return Pure(epsilon=0.0)
         return pair if times == 1 else repeat(pair, times=times)
 

@@ -13,7 +13,7 @@ from hush.errors import InvalidArgument
 from hush.fork_safety import Owner
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.error import Error
-from hush.mechanisms.mechanism import Mechanism, heard_turn
+from hush.mechanisms.mechanism import Mechanism, observed_turn
 from hush.mechanisms.metrics import LInf, Metric
 from hush.noise import SECURE, Source, discrete_laplace
 from hush.privacy.curve import Curve
@@ -154,13 +154,13 @@ class Conversation(OneAtATime):
                     f"all hits={self._mechanism.hits} are used. A new conversation "
                     "costs as much again; more hits are allowed for by hits=."
                 )
-            above = bool(self._above(value))
+            above = bool(self._is_above(value))
             self._left -= above
         return above
 
-    @heard_turn
-    def _above(self, value: int) -> bool:
-        exact = lattice_rounding.whole(value)
+    @observed_turn
+    def _is_above(self, value: int) -> bool:
+        exact = lattice_rounding.whole_number(value)
         self._owner.check()  # a number of one's own class may have forked
         noise = discrete_laplace(self._mechanism._query_scale, source=self._source)
         return bool(exact + int(noise) >= self._bar)

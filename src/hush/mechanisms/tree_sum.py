@@ -15,7 +15,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.error import Error, Total
 from hush.mechanisms.laplace import cover
-from hush.mechanisms.mechanism import Mechanism, heard_turn
+from hush.mechanisms.mechanism import Mechanism, observed_turn
 from hush.mechanisms.metrics import L1, Metric
 from hush.mechanisms.sparse_vector import OneAtATime
 from hush.noise import SECURE, Source, discrete_laplace
@@ -120,10 +120,10 @@ class Counter(OneAtATime):
         self._exact = [0] * mechanism.levels  # open block of each size
         self._noisy = [0] * mechanism.levels  # its release, once it is closed
 
-    @heard_turn
+    @observed_turn
     def add(self, value: int) -> int:
         """Return the noisy total after `value`."""
-        exact = lattice_rounding.whole(value)
+        exact = lattice_rounding.whole_number(value)
         self._owner.check()
         with self._lock:
             if self._time == self._mechanism.horizon:
@@ -131,9 +131,9 @@ class Counter(OneAtATime):
                     f"the stream is over after horizon={self._mechanism.horizon} "
                     "numbers."
                 )
-            return self._after(exact)
+            return self._next_sum(exact)
 
-    def _after(self, value: int) -> int:
+    def _next_sum(self, value: int) -> int:
         self._time += 1
         level = (self._time & -self._time).bit_length() - 1
         closed = value + sum(self._exact[:level])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.noise.bernoulli import bernoulli, flips
+from hush.noise.bernoulli import bernoulli, coin_flips
 from hush.noise.gaussian import discrete_gaussian
 from hush.noise.inversion import Bracket, Integers, Uniform, exp_bracket
 from hush.noise.laplace import discrete_laplace, geometric
@@ -42,10 +42,10 @@ class Norm(IntEnum):
         known = {1: cls.ONE, 2: cls.TWO, math.inf: cls.INFINITY}
         if isinstance(norm, cls):
             return norm
-        number = checks.plain(norm)
+        number = checks.plain_number(norm)
         if type(number) not in (int, float, Fraction) or number not in known:
             raise InvalidArgument(
-                f"norm must be 1, 2 or math.inf; got {checks.shown(norm)}."
+                f"norm must be 1, 2 or math.inf; got {checks.value_text(norm)}."
             )
         return known[number]
 
@@ -77,7 +77,7 @@ def _cut_out(
         def exact(place: int, digits: int, left: Integers = left) -> Bracket:
             return exp_bracket(int(left[place]) / unit, digits)
 
-        kept.append(z[flips(np.exp(-left / float(unit)), exact, source)])
+        kept.append(z[coin_flips(np.exp(-left / float(unit)), exact, source)])
         found += kept[-1].shape[0]
     return np.concatenate(kept)[:count]
 

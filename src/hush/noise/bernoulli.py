@@ -19,10 +19,10 @@ from hush.noise.inversion import (
     below,
     exp_bracket,
 )
-from hush.noise.source import BLOCK, SECURE, Size, Source, shaped, sourced
+from hush.noise.source import BLOCK, SECURE, Size, Source, checked_source, filled_array
 
 
-def flips(
+def coin_flips(
     chance: Floats,
     exact: Callable[[int, int], Bracket],
     source: Source,
@@ -63,7 +63,7 @@ def bernoulli(
         >>> bernoulli(1), bernoulli(0.0)
         (True, False)
     """
-    sourced(source)
+    checked_source(source)
     if isinstance(p, (np.ndarray, list, tuple)):
         if size is not None:
             raise InvalidArgument("size must be left out when p is an array.")
@@ -76,9 +76,11 @@ def bernoulli(
             value = Fraction(float(flat[place]))
             return value, value
 
-        return flips(flat, exact, source, word).reshape(chances.shape)
+        return coin_flips(flat, exact, source, word).reshape(chances.shape)
     chance = checks.probability("p", p)
-    return shaped(size, np.bool_, lambda n: _rational_flips(chance, n, source, word))
+    return filled_array(
+        size, np.bool_, lambda n: _rational_flips(chance, n, source, word)
+    )
 
 
 def bernoulli_exp(
@@ -95,7 +97,7 @@ def bernoulli_exp(
         >>> bernoulli_exp(0)
         True
     """
-    sourced(source)
+    checked_source(source)
     if isinstance(x, (np.ndarray, list, tuple)):
         if size is not None:
             raise InvalidArgument("size must be left out when x is an array.")
@@ -108,14 +110,14 @@ def bernoulli_exp(
     chance = math.exp(-float(exponent))
 
     def coins(count: int) -> NDArray[np.bool_]:
-        return flips(
+        return coin_flips(
             np.full(count, chance),
             lambda _, digits: exp_bracket(exponent, digits),
             source,
             word,
         )
 
-    return shaped(size, np.bool_, coins)
+    return filled_array(size, np.bool_, coins)
 
 
 def exponential_flips(
@@ -137,5 +139,5 @@ def exponential_flips(
 
         # The exponent is rounded by 2^-52 relative, and x e^-x < 1/2: inside ERROR.
         chance = np.exp(-np.minimum(piece * rate, 800.0))
-        result[start : start + BLOCK] = flips(chance, exact, source, word)
+        result[start : start + BLOCK] = coin_flips(chance, exact, source, word)
     return result.reshape(values.shape)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.checks import fraction, given
+from hush.checks import fraction, number_array
 from hush.errors import InvalidArgument
-from hush.noise.bernoulli import flips
+from hush.noise.bernoulli import coin_flips
 from hush.noise.inversion import (
     WORD,
     Bracket,
@@ -27,8 +27,8 @@ from hush.noise.inversion import (
     Word,
     exp_bracket,
 )
-from hush.noise.laplace import plain
-from hush.noise.source import BLOCK, SECURE, Size, Source, shaped, sourced
+from hush.noise.laplace import identity
+from hush.noise.source import BLOCK, SECURE, Size, Source, checked_source, filled_array
 from hush.noise.uniform import integers
 
 Scores = NDArray[Any] | Sequence[float]
@@ -60,7 +60,7 @@ class _Candidates:
     """Scores as exact gaps below the best one, in units of the scale."""
 
     def __init__(self, name: str, scores: Scores, scale: Fraction) -> None:
-        array = given(name, scores)
+        array = number_array(name, scores)
         if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iufO":
             raise InvalidArgument(f"{name} must be a non-empty vector of numbers.")
         if array.dtype.kind in "fO" and not np.all(array < np.inf):  # nor NaN
@@ -137,7 +137,7 @@ class SoftmaxSampler:
             high = Fraction(head[1], head[1] + tail[0]) if head[1] else Fraction(0)
             return low, high
 
-        return Ladder(cuts, exact, plain, self._word)
+        return Ladder(cuts, exact, identity, self._word)
 
     def draw(self, count: int, source: Source) -> Integers:
         """Return `count` independent places."""
@@ -166,10 +166,10 @@ def categorical(
         >>> categorical([-1e9, 0.0, -1e9])
         1
     """
-    sourced(source)
+    checked_source(source)
     candidates = _Candidates("log_weights", log_weights, Fraction(1))
     sampler = SoftmaxSampler(candidates)
-    return shaped(size, np.int64, lambda count: sampler.draw(count, source))
+    return filled_array(size, np.int64, lambda count: sampler.draw(count, source))
 
 
 def gumbel_argmax(scores: Scores, scale: Any = 1, *, source: Source = SECURE) -> int:
@@ -209,7 +209,7 @@ def exponential_argmax(
         def exact(place: int, digits: int, start: int = start) -> Bracket:
             return candidates.exact(start + place, digits)
 
-        kept.append(start + np.flatnonzero(flips(chance, exact, source)))
+        kept.append(start + np.flatnonzero(coin_flips(chance, exact, source)))
     places = np.concatenate(kept)
     return int(places[integers(places.size, source=source)])
 

@@ -28,7 +28,7 @@ from hush.noise.inversion import (
     exp_bracket,
 )
 from hush.noise.laplace import LARGEST, SMALL, unzigzag
-from hush.noise.source import SECURE, Size, Source, shaped, sourced
+from hush.noise.source import SECURE, Size, Source, checked_source, filled_array
 
 _REACH = 8.0  # P(|X| > 8σ) < 2^-48: what is left beyond the last float cut
 _FLAG = 1 << 62
@@ -46,19 +46,21 @@ class GaussianSampler:
         self._sigma = float(std)
         self._word = word
         self._blocks = math.ceil(_REACH * std / 2**self._low_bits) + 2
-        starts = self._starts(np.arange(2 * self._blocks, dtype=np.int64))
+        starts = self._block_starts(np.arange(2 * self._blocks, dtype=np.int64))
         weights = np.exp(-0.5 * (starts / self._sigma) ** 2)
         cuts = np.cumsum(weights)
         # The float total misses less than 2^-48 of the mass: inside ERROR.
-        self._ladder = Ladder(cuts[:-1] / cuts[-1], self._cut, unzigzag, word)
+        self._ladder = Ladder(
+            cuts[:-1] / cuts[-1], self._cumulative_bracket, unzigzag, word
+        )
 
-    def _starts(self, index: Integers) -> Integers:
+    def _block_starts(self, index: Integers) -> Integers:
         """Return the magnitude of the heaviest member of the index-th block."""
         return ((index >> 1) << self._low_bits) + (index & 1)
 
     def _weight(self, index: int, digits: int) -> tuple[int, int]:
         """Return integers around 10^digits times the weight of a block."""
-        start = int(self._starts(np.int64(index)))  # type: ignore[arg-type]
+        start = int(self._block_starts(np.int64(index)))  # type: ignore[arg-type]
         low, high = exp_bracket(Fraction(start * start) / (2 * self._std**2), digits)
         unit = 10**digits
         return math.floor(low * unit), math.ceil(high * unit)
@@ -81,7 +83,7 @@ class GaussianSampler:
         left *= 2 * math.ceil(self._std / 2**self._low_bits) + 2
         return [*sums, (sums[-1][0], sums[-1][1] + left)]
 
-    def _cut(self, i: int, digits: int) -> Bracket:
+    def _cumulative_bracket(self, i: int, digits: int) -> Bracket:
         sums = self._prefixes(digits)
         low, high = sums[min(i, len(sums) - 2)]
         if i > len(sums) - 2:
@@ -107,12 +109,12 @@ class GaussianSampler:
 
         return below(tests, np.exp(-self._gap(block, rest)), exact, source, self._word)
 
-    def _joined(self, block: Integers, rest: Any) -> Integers:
+    def _join_digits(self, block: Integers, rest: Any) -> Integers:
         sign = block >> 63
         joined: Integers = (((block ^ sign) << self._low_bits) | rest) ^ sign
         return joined
 
-    def small(self, count: int, source: Source) -> Integers:
+    def draw_few(self, count: int, source: Source) -> Integers:
         """Return `count` draws by the same steps for every value."""
         if not self._low_bits:
             return self._ladder.draw(count, source)
@@ -120,15 +122,15 @@ class GaussianSampler:
         rest = source.integers(count, self._low_bits)
         tests = source.words(count, np.uint64) >> np.uint64(64 - self._word.bits)
         kept = self._accepted(block, rest, tests, source)
-        result = self._joined(block, rest)
+        result = self._join_digits(block, rest)
         if not kept.all():  # a rejected draw starts afresh
-            result[~kept] = self.small(int(count - kept.sum()), source)
+            result[~kept] = self.draw_few(int(count - kept.sum()), source)
         return result
 
     @cached_property
     def _tables(self) -> tuple[Integers, NDArray[np.uint16]]:
         """Bucket to block, ready to join by exclusive or; bucket to sure acceptance."""
-        decided, block = self._ladder.decided
+        decided, block = self._ladder.decided_buckets
         mask = (1 << self._low_bits) - 1
         joined = (block << self._low_bits) ^ ((block >> 63) & mask)
         farthest = self._gap(block, np.full_like(block, mask))
@@ -136,7 +138,7 @@ class GaussianSampler:
         sure = np.minimum(np.where(decided, sure, 0), 2**16 - 1)
         return np.where(decided, joined, _FLAG), sure.astype(np.uint16)
 
-    def bulk(self, count: int, source: Source) -> Integers:
+    def draw_many(self, count: int, source: Source) -> Integers:
         """Return `count` draws by table, mending the few that the tables leave open."""
         table, sure = self._tables
         buckets = self._ladder.buckets(count, source)
@@ -151,12 +153,12 @@ class GaussianSampler:
         result ^= rest
         open_ = np.flatnonzero(tests >= sure.take(buckets))
         if open_.size:
-            result[open_] = self._mended(
+            result[open_] = self._finish_open(
                 buckets[open_], rest[open_], tests[open_], source
             )
         return result
 
-    def _mended(
+    def _finish_open(
         self,
         buckets: NDArray[np.uint16],
         rest: Integers,
@@ -164,7 +166,7 @@ class GaussianSampler:
         source: Source,
     ) -> Integers:
         """Draw the open places out to full words, continuing the bits they have."""
-        decided, values = self._ladder.decided
+        decided, values = self._ladder.decided_buckets
         block = values.take(buckets)
         undecided = np.flatnonzero(~decided.take(buckets))
         block[undecided] = self._ladder.finish(buckets[undecided], source)
@@ -172,16 +174,16 @@ class GaussianSampler:
         words |= source.words(tests.size, np.uint64) >> np.uint64(16)
         words >>= np.uint64(64 - self._word.bits)
         kept = self._accepted(block, rest, words, source)
-        joined = self._joined(block, rest)
+        joined = self._join_digits(block, rest)
         again = np.flatnonzero(~kept)
-        joined[again] = (self.small if again.size < 256 else self.bulk)(
+        joined[again] = (self.draw_few if again.size < 256 else self.draw_many)(
             again.size, source
         )
         return joined
 
     def of(self, count: int) -> Callable[[int, Source], Integers]:
         """Return the way to draw so many: the same steps for all, or by tables."""
-        return self.small if count <= SMALL else self.bulk
+        return self.draw_few if count <= SMALL else self.draw_many
 
     def draw(self, count: int, source: Source) -> Integers:
         """Return `count` independent draws."""
@@ -210,5 +212,5 @@ def discrete_gaussian(std: Any, size: Size = None, *, source: Source = SECURE) -
         raise InvalidArgument(
             f"std must be at most 2^50; got {float(exact):g}. Use a coarser lattice."
         )
-    sampler, known = _sampler(exact), sourced(source)
-    return shaped(size, np.int64, lambda count: sampler.of(count)(count, known))
+    sampler, known = _sampler(exact), checked_source(source)
+    return filled_array(size, np.int64, lambda count: sampler.of(count)(count, known))

@@ -51,19 +51,19 @@ class Coded:
         self._sampler = GaussianSampler(std, Word(bucket=BUCKET), fine)
         self.low = self._sampler._low_bits
         self._spare = np.uint32(PLACE - self.low)
-        decided, block = self._sampler._ladder.decided
+        decided, block = self._sampler._ladder.decided_buckets
         kinds, kind = np.unique(block, return_inverse=True)
         count = np.bincount(kind[decided], minlength=kinds.size)[kind]
         rank = _ranks(np.where(decided, kind, kinds.size))
         count, rank = np.where(decided, [count, rank], [[1], [0]])
         size = 1 << self.low
-        always = np.where(decided, self._reach(block, (rank + 1) / count), 0)
-        never = np.where(decided, self._reach(block, rank / count) + 4, size)
+        always = np.where(decided, self._sure_below(block, (rank + 1) / count), 0)
+        never = np.where(decided, self._sure_below(block, rank / count) + 4, size)
         # Sure buckets come first, undecided ones last.
         order = np.argsort(np.where(always >= size, 0, np.where(decided, 1, 2)))
         self._open = int(np.sum(always >= size))
         self._first = np.uint32(self._open << PLACE)
-        self.table, self._bucket_of = _books(block[order], int(decided.sum()))
+        self.table, self._bucket_of = _code_tables(block[order], int(decided.sum()))
         # What follows is indexed by open buckets.
         opened = order[self._open :]
         self._bucket = opened.astype(np.uint32)
@@ -74,12 +74,12 @@ class Coded:
         self._always = starts + (always[opened] << int(self._spare))
         self._never = starts + (np.minimum(never[opened], size) << int(self._spare))
 
-    def _reach(self, block: Integers, chance: NDArray[np.float64]) -> Integers:
+    def _sure_below(self, block: Integers, chance: NDArray[np.float64]) -> Integers:
         """Return u such that r <= chance from u + 4 on, and r >= chance below u.
 
         r(u) = exp(-u(2·start + u)/(2σ²)); floats err by less than one place.
         """
-        start = self._sampler._joined(block, 0)
+        start = self._sampler._join_digits(block, 0)
         start = np.where(start < 0, -start, start).astype(np.float64)
         with np.errstate(divide="ignore"):
             square = start**2 - 2 * float(self._std) ** 2 * np.log(chance)
@@ -93,26 +93,26 @@ class Coded:
         rejected are replaced by the first of some spare ones that are not.
         """
         spare = np.empty(codes.size // _SPARE + 64, np.uint32)
-        places, numbers, rejected = self._filled(codes, spare, source)
+        places, numbers, rejected = self._fill_words(codes, spare, source)
         split = int(np.searchsorted(rejected, codes.size))
         rejected, idle = rejected[:split], rejected[split:] - codes.size
         short = max(0, rejected.size - spare.size + idle.size)
         if short:
             rejected, more = rejected[:-short], rejected[-short:]
             places = np.concatenate([places, more])
-            numbers = np.concatenate([numbers, self._sampler.small(short, source)])
-        found = self._encoded(numbers)
+            numbers = np.concatenate([numbers, self._sampler.draw_few(short, source)])
+        found = self._encode(numbers)
         room: Codes | Steps = codes
         others: Codes | Steps = spare
         if np.any(found < 0):
-            found, room, others = numbers, self.decoded(codes), self.decoded(spare)
+            found, room, others = numbers, self.decode(codes), self.decode(spare)
         inside = places < codes.size
         others[places[~inside] - codes.size] = found[~inside]
         room[places[inside]] = found[inside]
         room[rejected] = np.delete(others, idle)[: rejected.size]
         return room
 
-    def _filled(
+    def _fill_words(
         self, codes: Codes, spare: Codes, source: Source
     ) -> tuple[Places, Integers, Places]:
         """Fill both with random words; return places with their numbers, and rejects.
@@ -124,15 +124,15 @@ class Coded:
         begin = 0
         for part in (*parts, spare):
             source.fill(part)
-            found = _where(part >= self._first)
+            found = _marked_places(part >= self._first)
             words.append(part.take(found))
             places.append(found + begin)
             begin += part.size
         place = np.concatenate(places)
-        kept, numbers, rejected = self._finished(np.concatenate(words), source)
+        kept, numbers, rejected = self._finish_open(np.concatenate(words), source)
         return place.take(kept), numbers, place.take(rejected)
 
-    def _finished(
+    def _finish_open(
         self, words: Codes, source: Source
     ) -> tuple[Places, Integers, Places]:
         """Return which words of open buckets became which numbers, and the rejects."""
@@ -141,11 +141,11 @@ class Coded:
         words, which = words.take(open_), which.take(open_)
         doubtful = words < self._never.take(which)
         tested = np.flatnonzero(doubtful)
-        numbers, kept = self._tested(which.take(tested), words.take(tested), source)
+        numbers, kept = self._accept(which.take(tested), words.take(tested), source)
         doubtful[tested] = kept
         return open_[tested[kept]], numbers[kept], open_[~doubtful]
 
-    def _tested(
+    def _accept(
         self, which: Integers, words: Codes, source: Source
     ) -> tuple[Integers, NDArray[np.bool_]]:
         """Return numbers and whether they are kept, by a test of full precision."""
@@ -169,9 +169,9 @@ class Coded:
         chance = count * np.exp(-self._sampler._gap(block, rest)) - rank
         tests = source.words(which.size, np.uint32) >> np.uint32(32 - self._test.bits)
         kept = below(tests.astype(np.uint64), chance, exact, source, self._test)
-        return self._sampler._joined(block, rest), kept
+        return self._sampler._join_digits(block, rest), kept
 
-    def _encoded(self, numbers: Integers) -> Integers:
+    def _encode(self, numbers: Integers) -> Integers:
         """Return the codes of numbers; below zero where there is none."""
         sign = numbers >> 63
         natural = numbers ^ sign
@@ -180,7 +180,7 @@ class Coded:
         place = (natural & ((1 << self.low) - 1)) << int(self._spare)
         return (bucket << PLACE) | place
 
-    def decoded(self, codes: Codes) -> Steps:
+    def decode(self, codes: Codes) -> Steps:
         """Return the numbers that codes stand for."""
         place = (codes & np.uint32((1 << PLACE) - 1)) >> self._spare
         block = self.table.take(codes >> np.uint32(PLACE)).astype(np.int32)
@@ -188,7 +188,7 @@ class Coded:
         return (((block ^ sign) << self.low) | place.astype(np.int32)) ^ sign
 
 
-def _books(block: Integers, decided: int) -> tuple[NDArray[np.int16], Integers]:
+def _code_tables(block: Integers, decided: int) -> tuple[NDArray[np.int16], Integers]:
     """Return the block of each bucket, and the bucket of each block, by `zigzag`.
 
     Buckets from `decided` on propose no block of their own. The blocks of the tail, for
@@ -203,7 +203,7 @@ def _books(block: Integers, decided: int) -> tuple[NDArray[np.int16], Integers]:
     return table.astype(np.int16), bucket_of
 
 
-def _where(marks: NDArray[np.bool_]) -> Places:
+def _marked_places(marks: NDArray[np.bool_]) -> Places:
     """Return the places of the few marks: as `flatnonzero`, by bytes of eight."""
     packed = np.packbits(marks)
     some = np.flatnonzero(packed != 0)
@@ -211,7 +211,7 @@ def _where(marks: NDArray[np.bool_]) -> Places:
     return (some.take(bits >> 3) << 3) | (bits & 7)
 
 
-def room(count: int) -> Codes:
+def aligned_buffer(count: int) -> Codes:
     """Return room for codes that begins where JAX need not copy them."""
     found = np.empty(count + _LINE // 4, np.uint32)
     skipped = (-found.ctypes.data % _LINE) // 4
@@ -228,6 +228,6 @@ def _ranks(kinds: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=16)
-def coded(std: Fraction) -> Coded:
+def codes_of(std: Fraction) -> Coded:
     """Return the codes of a law, made once."""
     return Coded(std)

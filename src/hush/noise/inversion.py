@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidArgument
 from hush.law import Finite
-from hush.noise.source import SECURE, Size, Source, shaped
+from hush.noise.source import SECURE, Size, Source, filled_array
 
 # -- Draws from a table of dyadic probabilities: one word, one look-up, exact ----------
 
 
 @lru_cache(maxsize=64)
-def _cuts(law: Finite) -> NDArray[np.uint64]:
+def _cumulative_words(law: Finite) -> NDArray[np.uint64]:
     total, cuts = Fraction(0), []
     for p in law.probabilities[:-1]:
         total += p
@@ -46,13 +46,13 @@ def table(law: Finite, size: Size = None, *, source: Source = SECURE) -> Any:
         >>> int(table(coin, size=9).max()) <= 8
         True
     """
-    cuts = _cuts(law)
+    cuts = _cumulative_words(law)
 
     def fill(count: int) -> NDArray[np.int64]:
         words = source.words(count, np.uint64)
         return np.searchsorted(cuts, words, side="right") + law.start
 
-    return shaped(size, np.int64, fill)
+    return filled_array(size, np.int64, fill)
 
 
 # -- A uniform real number compared exactly with a real number known by brackets -------
@@ -179,11 +179,11 @@ class Ladder:
         outcome = self.values.take(sure)
         if tie.any():
             for place in np.flatnonzero(tie):
-                count = self._climb(int(words[place]), int(sure[place]), source)
+                count = self._count_exact(int(words[place]), int(sure[place]), source)
                 outcome[place] = self._decode(np.array([count]))[0]
         return outcome
 
-    def _climb(self, word: int, count: int, source: Source) -> int:
+    def _count_exact(self, word: int, count: int, source: Source) -> int:
         uniform = Uniform(word, self._word.bits, source)
         while not uniform.below(partial(self._exact, count + 1)):
             count += 1
@@ -201,7 +201,7 @@ class Ladder:
         return words >> np.uint16(spare) if spare else words
 
     @cached_property
-    def _cuts(self) -> tuple[Integers, Integers]:
+    def _cuts_below(self) -> tuple[Integers, Integers]:
         """How many cuts surely lie below a bucket, and below or inside of it."""
         spread = np.uint64(self._word.bits - self._word.bucket)
         first = np.arange(1 << self._word.bucket, dtype=np.uint64) << spread
@@ -210,9 +210,9 @@ class Ladder:
         return sure, np.searchsorted(self._low, last, side="right")
 
     @cached_property
-    def decided(self) -> tuple[NDArray[np.bool_], Integers]:
+    def decided_buckets(self) -> tuple[NDArray[np.bool_], Integers]:
         """Which buckets hold no cut, and the outcome of those."""
-        sure, possible = self._cuts
+        sure, possible = self._cuts_below
         return sure == possible, self.values[np.minimum(sure, self.values.size - 1)]
 
     def finish(self, buckets: NDArray[np.unsignedinteger], source: Source) -> Integers:
@@ -220,7 +220,7 @@ class Ladder:
         rest = self._word.bits - self._word.bucket
         words = source.words(buckets.size, np.uint64) >> np.uint64(64 - rest)
         words |= buckets.astype(np.uint64) << np.uint64(rest)
-        sure = self._cuts[0].take(buckets)
+        sure = self._cuts_below[0].take(buckets)
         sure += words > self._high.take(sure)  # most buckets hold a single cut
         more = np.flatnonzero(words > self._high.take(sure))
         sure[more] = self._high.searchsorted(words[more])

@@ -27,7 +27,7 @@ from hush.noise.inversion import (
     below,
     exp_bracket,
 )
-from hush.noise.source import SECURE, Size, Source, shaped, sourced
+from hush.noise.source import SECURE, Size, Source, checked_source, filled_array
 
 LARGEST = 2**50  # noise stays far inside 64 bits, and floats hold the low digits
 SMALL = 4096  # up to here every draw takes the same steps whatever its value
@@ -45,12 +45,12 @@ def zigzag(value: Integers) -> Integers:
     return (value << 1) ^ (value >> 63)
 
 
-def plain(index: Integers) -> Integers:
+def identity(index: Integers) -> Integers:
     """Return the index itself: a one-sided ladder counts upwards."""
     return index
 
 
-def _inside(low: Fraction, high: Fraction) -> Bracket:
+def _within_unit(low: Fraction, high: Fraction) -> Bracket:
     return max(low, Fraction(0)), min(high, Fraction(1))
 
 
@@ -61,9 +61,9 @@ def _one_sided(scale: Fraction, word: Word) -> Ladder:
     @lru_cache(maxsize=4096)
     def exact(i: int, digits: int) -> Bracket:
         low, high = exp_bracket(i / scale, digits)
-        return _inside(1 - high, 1 - low)
+        return _within_unit(1 - high, 1 - low)
 
-    return Ladder(-np.expm1(-steps / float(scale)), exact, plain, word)
+    return Ladder(-np.expm1(-steps / float(scale)), exact, identity, word)
 
 
 def _two_sided(scale: Fraction, sign: Fraction, word: Word) -> Ladder:
@@ -86,7 +86,7 @@ def _two_sided(scale: Fraction, sign: Fraction, word: Word) -> Ladder:
             top_low, top_high = exp_bracket(1 / scale, digits)
             low *= (top_low + r_low) / (1 + r_high)
             high *= (top_high + r_high) / (1 + r_low)
-        return _inside(1 - high, 1 - low)
+        return _within_unit(1 - high, 1 - low)
 
     return Ladder(cuts[1:], exact, unzigzag, word)
 
@@ -101,10 +101,10 @@ def _digit(base: int, rate: Fraction, word: Word) -> Ladder:
             return Fraction(1), Fraction(1)
         low, high = exp_bracket(i * rate, digits)
         all_low, all_high = exp_bracket(base * rate, digits)
-        return _inside((1 - high) / (1 - all_low), (1 - low) / (1 - all_high))
+        return _within_unit((1 - high) / (1 - all_low), (1 - low) / (1 - all_high))
 
     cuts = np.expm1(-steps * float(rate)) / math.expm1(-base * float(rate))
-    return Ladder(cuts, exact, plain, word)
+    return Ladder(cuts, exact, identity, word)
 
 
 @final
@@ -132,25 +132,25 @@ class GeometricSampler:
         # Below this every 16-bit acceptance test succeeds, whatever the low bits are.
         self._sure = max(0, math.floor(2**16 * math.exp(-float(rate))) - 1)
 
-    def small(self, count: int, source: Source) -> Integers:
+    def draw_few(self, count: int, source: Source) -> Integers:
         """Return `count` draws by the same steps for every value."""
         top = self._top.draw(count, source)
         middle = self._middle.draw(count, source) if self._middle else np.int64(0)
-        rest = self._rest(count, source) if self._low_bits else np.int64(0)
-        return self._joined(top, middle, rest)
+        rest = self._low_digits(count, source) if self._low_bits else np.int64(0)
+        return self._join_digits(top, middle, rest)
 
-    def _joined(self, top: Integers, middle: Any, rest: Any) -> Integers:
+    def _join_digits(self, top: Integers, middle: Any, rest: Any) -> Integers:
         sign = top >> 63
         digits = (middle << self._low_bits) | rest
         joined: Integers = (((top ^ sign) << self._exponent) | digits) ^ sign
         return joined
 
-    def _rest(self, count: int, source: Source) -> Integers:
+    def _low_digits(self, count: int, source: Source) -> Integers:
         """Return low digits with P(v) ∝ r^v on 0..2^low-1, by rejection."""
         rest = source.integers(count, self._low_bits)
         kept = self._accepted(rest, self._tests(count, source), source)
         if not kept.all():  # rejected digits are drawn again
-            rest[~kept] = self._rest(int(count - kept.sum()), source)
+            rest[~kept] = self._low_digits(int(count - kept.sum()), source)
         return rest
 
     def _tests(self, count: int, source: Source) -> NDArray[np.uint64]:
@@ -166,7 +166,7 @@ class GeometricSampler:
         chance: Floats = np.exp(-rest / float(self._scale))
         return below(tests, chance, exact, source, self._word)
 
-    def bulk(self, count: int, source: Source) -> Integers:
+    def draw_many(self, count: int, source: Source) -> Integers:
         """Return `count` draws by table, mending the few that the tables leave open."""
         top = self._top.buckets(count, source)
         result = self._top_table.take(top)
@@ -181,10 +181,12 @@ class GeometricSampler:
         open_ = (result + _LEGAL).view(np.uint64) >= np.uint64(2 * _LEGAL)
         if tests is not None:
             open_ |= tests >= self._sure
-        self._mend(result, np.flatnonzero(open_), top, middle, rest, tests, source)
+        self._finish_open(
+            result, np.flatnonzero(open_), top, middle, rest, tests, source
+        )
         return result
 
-    def _mend(
+    def _finish_open(
         self,
         result: Integers,
         open_: Integers,
@@ -209,15 +211,15 @@ class GeometricSampler:
             words = tests[open_].astype(np.uint64) << np.uint64(48)
             words |= source.words(open_.size, np.uint64) >> np.uint64(16)
             kept = self._accepted(foot, words >> drop, source)
-        joined = self._joined(head, body, foot)
+        joined = self._join_digits(head, body, foot)
         if not kept.all():  # a rejected draw starts afresh, all digits
-            joined[~kept] = self.small(int((~kept).sum()), source)
+            joined[~kept] = self.draw_few(int((~kept).sum()), source)
         result[open_] = joined
 
     @cached_property
     def _top_table(self) -> Integers:
         """Bucket to h·2^e, its mask set where h < 0: digits join by exclusive or."""
-        decided, value = self._top.decided
+        decided, value = self._top.decided_buckets
         mask = (1 << self._exponent) - 1
         joined = (value << self._exponent) ^ ((value >> 63) & mask)
         return np.where(decided, joined, _FLAG_TOP)
@@ -227,12 +229,12 @@ class GeometricSampler:
         """Bucket to middle·2^low."""
         if self._middle is None:
             return np.zeros(0, dtype=np.int64)
-        decided, value = self._middle.decided
+        decided, value = self._middle.decided_buckets
         return np.where(decided, value << self._low_bits, _FLAG_MIDDLE)
 
     def of(self, count: int) -> Callable[[int, Source], Integers]:
         """Return the way to draw so many: the same steps for all, or by tables."""
-        return self.small if count <= SMALL else self.bulk
+        return self.draw_few if count <= SMALL else self.draw_many
 
     def draw(self, count: int, source: Source) -> Integers:
         """Return `count` independent draws."""
@@ -244,7 +246,7 @@ def _sampler(scale: Fraction, *, signed: bool) -> GeometricSampler:
     return GeometricSampler(scale, signed=signed)
 
 
-def _checked(scale: Any) -> Fraction:
+def _exact_scale(scale: Any) -> Fraction:
     exact = checks.rational("scale", scale)
     if exact > LARGEST:
         raise InvalidArgument(
@@ -262,8 +264,8 @@ def geometric(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
         >>> geometric(3, size=5).min() >= 0
         np.True_
     """
-    sampler, known = _sampler(_checked(scale), signed=False), sourced(source)
-    return shaped(size, np.int64, lambda count: sampler.of(count)(count, known))
+    sampler, known = _sampler(_exact_scale(scale), signed=False), checked_source(source)
+    return filled_array(size, np.int64, lambda count: sampler.of(count)(count, known))
 
 
 def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) -> Any:
@@ -278,5 +280,5 @@ def discrete_laplace(scale: Any, size: Size = None, *, source: Source = SECURE) 
 
     Reference: [CKS20] for the law; digits as in this file's first lines.
     """
-    sampler, known = _sampler(_checked(scale), signed=True), sourced(source)
-    return shaped(size, np.int64, lambda count: sampler.of(count)(count, known))
+    sampler, known = _sampler(_exact_scale(scale), signed=True), checked_source(source)
+    return filled_array(size, np.int64, lambda count: sampler.of(count)(count, known))

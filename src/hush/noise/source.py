@@ -65,7 +65,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def seeded(self) -> bool:
-        """Whether the stream can be repeated, and so protects nobody."""
+        """Whether the stream can be repeated, and so gives no protection."""
 
     @abstractmethod
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
@@ -131,7 +131,7 @@ class _Stream(Source):
     def _check_owner(self) -> None:
         """Act on a change of process."""
 
-    def _granted(self, size: int) -> tuple[bytes, bytes]:
+    def _bytes_or_key(self, size: int) -> tuple[bytes, bytes]:
         """Return `size` bytes or, for many, the key of a stream of their own."""
         few = size <= _STOCK // 4
         with self._lock:
@@ -157,7 +157,7 @@ class _Stream(Source):
 
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
         """Return `count` independent uniform words of an unsigned `dtype`."""
-        taken, key = self._granted(count * np.dtype(dtype).itemsize)
+        taken, key = self._bytes_or_key(count * np.dtype(dtype).itemsize)
         if not key:
             return np.frombuffer(bytearray(taken), dtype=dtype)
         result = np.empty(count, dtype=dtype)
@@ -166,7 +166,7 @@ class _Stream(Source):
 
     def fill(self, room: NDArray[Word]) -> None:
         """Overwrite a contiguous array with independent uniform words."""
-        taken, key = self._granted(room.nbytes)
+        taken, key = self._bytes_or_key(room.nbytes)
         if key:
             _keystream(key, room.view(np.uint8).data)
         else:
@@ -179,7 +179,7 @@ class _Secure(_Stream):
 
     @property
     def seeded(self) -> bool:
-        """No: nobody can repeat it."""
+        """No: it cannot be repeated."""
         return False
 
     def _first_key(self) -> bytes:
@@ -206,7 +206,7 @@ class _System(Source):
 
     @property
     def seeded(self) -> bool:
-        """No: nobody can repeat it."""
+        """No: it cannot be repeated."""
         return False
 
     def words(self, count: int, dtype: type[Word]) -> NDArray[Word]:
@@ -268,7 +268,7 @@ def _secure() -> Source:
 SECURE: Source = _secure()
 
 
-def sourced(source: Any) -> Source:
+def checked_source(source: Any) -> Source:
     """Return a source of randomness, or say what one is.
 
     Example:
@@ -292,7 +292,7 @@ Size = int | tuple[int, ...] | None
 BLOCK = 1 << 17
 
 
-def shaped(size: Size, dtype: Any, fill: Callable[[int], NDArray[Any]]) -> Any:
+def filled_array(size: Size, dtype: Any, fill: Callable[[int], NDArray[Any]]) -> Any:
     """Return `fill` in the shape of `size`: a plain Python value when it is None."""
     if size is None:
         return fill(1)[0].item()

@@ -19,7 +19,7 @@ from hush.errors import InvalidArgument
 from hush.law import Law
 from hush.noise.inversion import Integers
 from hush.noise.laplace import LARGEST, geometric
-from hush.noise.source import SECURE, Size, Source, shaped
+from hush.noise.source import SECURE, Size, Source, filled_array
 from hush.noise.uniform import integers
 from hush.serialization import tagged
 
@@ -142,4 +142,4 @@ def staircase(law: StaircaseLaw, size: Size = None, *, source: Source = SECURE) 
             missing = missing[~kept]
         return result
 
-    return shaped(size, np.int64, fill)
+    return filled_array(size, np.int64, fill)

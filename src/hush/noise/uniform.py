@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.noise.bernoulli import bernoulli
-from hush.noise.source import SECURE, Size, Source, shaped, sourced
+from hush.noise.source import SECURE, Size, Source, checked_source, filled_array
 
 _DENSE = 64  # records for each one that is kept, up to which marks are faster
 
@@ -39,7 +39,7 @@ def integers(high: int, size: Size = None, *, source: Source = SECURE) -> Any:
         True
     """
     bound = checks.whole("high", high, at_least=1)
-    sourced(source)
+    checked_source(source)
     if bound > 2**63:
         if size is not None:
             raise InvalidArgument(
@@ -48,7 +48,7 @@ def integers(high: int, size: Size = None, *, source: Source = SECURE) -> Any:
         while (draw := source.bits((bound - 1).bit_length())) >= bound:
             pass
         return draw
-    return shaped(size, np.int64, lambda count: _below(bound, count, source))
+    return filled_array(size, np.int64, lambda count: _below(bound, count, source))
 
 
 def permutation(count: int, *, source: Source = SECURE) -> NDArray[np.int64]:

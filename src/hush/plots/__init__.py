@@ -1,6 +1,6 @@
 """Pictures of guarantees, budgets and answers; each function draws on one Axes.
 
-matplotlib is loaded when something is drawn. Colours are told apart by everybody, and
+matplotlib is loaded when something is drawn. Everybody can tell the colours apart, and
 lines by their dashes in print.
 """
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.plots.style import COLORS, FAINT, INK, known, legend, new
+from hush.plots.style import COLORS, FAINT, INK, check_drawable, legend, new_axes
 
 
 def audit(found: Any, *, axes: Any = None) -> Any:
@@ -20,10 +20,10 @@ def audit(found: Any, *, axes: Any = None) -> Any:
         >>> audit(found).get_ylabel()
         'true positives (power)'
     """
-    known(
+    check_drawable(
         found, "an audit", ("roc", "claim", "violated"), "Give what audit() returned."
     )
-    axes = new(axes, wide=4.7, high=4.5)
+    axes = new_axes(axes, wide=4.7, high=4.5)
     alpha = np.linspace(0, 1, 101)
     allowed = np.asarray(found.claim.power_at(alpha))
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":")

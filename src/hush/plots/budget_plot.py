@@ -4,12 +4,12 @@ from typing import Any
 
 from hush.errors import InvalidArgument
 from hush.ledger.release import amounts_paid
-from hush.plots.style import COLORS, FAINT, INK, known, new
+from hush.plots.style import COLORS, FAINT, INK, check_drawable, new_axes
 
 _CHARGED = ("charge", "reserve", "hold")
 
 
-def left(ledger: Any, account: str) -> list[float]:
+def left_after(ledger: Any, account: str) -> list[float]:
     """Return what was left of an account at first and after each charge."""
     limit, used = 0.0, 0.0
     held: dict[str, float] = {}
@@ -41,7 +41,7 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
         >>> budget(ledger).get_ylabel()
         'epsilon left'
     """
-    known(
+    check_drawable(
         ledger,
         "a ledger",
         ("remaining", "history"),
@@ -56,8 +56,8 @@ def budget(ledger: Any, account: str | None = None, *, axes: Any = None) -> Any:
             f"account must be one of {', '.join(accounts)}; got {account!r}."
         )
     notion = accounts[chosen].notion
-    amounts = left(ledger, chosen)
-    axes = new(axes)
+    amounts = left_after(ledger, chosen)
+    axes = new_axes(axes)
     # The last level goes on for half a step, until the next charge.
     x, y = [*range(len(amounts)), len(amounts) - 0.5], [*amounts, amounts[-1]]
     axes.step(x, y, where="post", color=COLORS[0], linewidth=1.8)

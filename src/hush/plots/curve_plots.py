@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hush import checks
-from hush.plots.style import FAINT, labelled, legend, new, strokes
+from hush.plots.style import FAINT, curves_by_label, legend, line_styles, new_axes
 
 
 def profile(
@@ -27,15 +27,17 @@ def profile(
         >>> profile(GDP(mu=1.0)).get_yscale()
         'log'
     """
-    shown = labelled(curves, labels)
+    shown = curves_by_label(curves, labels)
     checks.real("least_delta", least_delta, above=0, below=1)
     ends = {name: float(e.epsilon_at(least_delta)) for name, e in shown.items()}
     if most is None:
         most = min(20.0, max(max(ends.values()) * 1.05, 0.1))
     checks.real("most", most, above=0)
-    axes = new(axes)
+    axes = new_axes(axes)
     grid = np.linspace(0, most, 81)
-    for (label, curve), stroke in zip(shown.items(), strokes(len(shown)), strict=True):
+    for (label, curve), stroke in zip(
+        shown.items(), line_styles(len(shown)), strict=True
+    ):
         # A curve may fall off a cliff where it ends: both sides of it are drawn.
         cliff = [e for e in (ends[label], ends[label] * (1 + 1e-6)) if e < most]
         epsilon = np.union1d(grid, cliff)
@@ -85,8 +87,8 @@ def tradeoff(
         >>> axes.get_xlabel()
         'type I error: a false alarm'
     """
-    shown = labelled(curves, labels)
-    axes = new(axes, wide=4.7, high=4.5)
+    shown = curves_by_label(curves, labels)
+    axes = new_axes(axes, wide=4.7, high=4.5)
     alpha = np.linspace(0, 1, 401)
     axes.plot([0, 1], [1, 0], color=FAINT, linewidth=1, linestyle=":")
     axes.annotate(
@@ -97,7 +99,9 @@ def tradeoff(
         fontsize=8,
         color="#777777",
     )
-    for (label, curve), stroke in zip(shown.items(), strokes(len(shown)), strict=True):
+    for (label, curve), stroke in zip(
+        shown.items(), line_styles(len(shown)), strict=True
+    ):
         axes.plot(alpha, bound(curve, alpha), label=label, **stroke)
     axes.set(
         xlabel="type I error: a false alarm",

@@ -7,7 +7,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.plots.style import legend, new, strokes
+from hush.plots.style import legend, line_styles, new_axes
 
 
 def _errors(
@@ -57,8 +57,10 @@ def error(
                 lines.setdefault(name, []).append(width)
     if not lines:
         raise InvalidArgument("nothing of this has an interval to draw.")
-    axes = new(axes)
-    for (name, widths), stroke in zip(lines.items(), strokes(len(lines)), strict=True):
+    axes = new_axes(axes)
+    for (name, widths), stroke in zip(
+        lines.items(), line_styles(len(lines)), strict=True
+    ):
         # An error of zero has no place on this axis.
         shown = np.where(np.asarray(widths) > 0, widths, np.nan)
         axes.loglog(grid, shown, label=name, **stroke)

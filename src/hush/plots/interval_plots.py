@@ -7,7 +7,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.plots.style import COLORS, FAINT, known, new
+from hush.plots.style import COLORS, FAINT, check_drawable, new_axes
 
 _MOST = 60
 
@@ -30,14 +30,14 @@ def bars(
         >>> axes.get_xlabel()
         'trips'
     """
-    names, centers = _listed(labels), _numbers("values", values)
+    names, centers = _as_list(labels), _numbers("values", values)
     if centers.ndim != 1 or len(centers) != len(names):
         raise InvalidArgument("bars need one number per label.")
     if len(centers) > _MOST:
         raise InvalidArgument(
             f"{len(centers)} lines are too many for one picture; draw at most {_MOST}."
         )
-    axes = new(axes, high=max(1.6, 0.9 + 0.3 * len(centers)))
+    axes = new_axes(axes, high=max(1.6, 0.9 + 0.3 * len(centers)))
     lines = np.arange(len(centers))
     if low is not None and high is not None:
         ends = _numbers("low", low), _numbers("high", high)
@@ -54,7 +54,7 @@ def bars(
     return axes
 
 
-def _listed(labels: Any) -> list[Any]:
+def _as_list(labels: Any) -> list[Any]:
     if not isinstance(labels, Iterable):
         raise InvalidArgument(f"labels must be a list; got a {type(labels).__name__}.")
     return list(labels)
@@ -90,7 +90,7 @@ def release(
     checks.real("level", level, above=0, below=1)
     if hasattr(found, "to_dict"):
         return _answer(found, name, level, axes)
-    known(
+    check_drawable(
         found,
         "a release",
         ("values", "interval", "receipt"),

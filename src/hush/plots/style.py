@@ -14,7 +14,7 @@ INK, FAINT = "#333333", "#b8b8b8"
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def new(axes: Any = None, *, wide: float = 5.6, high: float = 3.8) -> Any:
+def new_axes(axes: Any = None, *, wide: float = 5.6, high: float = 3.8) -> Any:
     """Return the axes to draw on, quiet; new ones without a window if none given."""
     if axes is None:
         try:
@@ -26,10 +26,10 @@ def new(axes: Any = None, *, wide: float = 5.6, high: float = 3.8) -> Any:
             ) from None
         figure = Figure(figsize=(wide, high), layout="constrained", dpi=150)
         axes = figure.add_subplot()
-    return quiet(axes)
+    return without_clutter(axes)
 
 
-def quiet(axes: Any) -> Any:
+def without_clutter(axes: Any) -> Any:
     """Take away what does not carry information."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -42,14 +42,16 @@ def quiet(axes: Any) -> Any:
     return axes
 
 
-def strokes(count: int) -> Iterator[dict[str, Any]]:
+def line_styles(count: int) -> Iterator[dict[str, Any]]:
     """Yield a colour and a dash for each of `count` lines."""
     for i in range(count):
         color, dash = COLORS[i % len(COLORS)], DASHES[i % len(DASHES)]
         yield {"color": color, "linestyle": dash, "linewidth": 1.6}
 
 
-def labelled(curves: Iterable[Any], labels: Iterable[str] | None) -> dict[str, Any]:
+def curves_by_label(
+    curves: Iterable[Any], labels: Iterable[str] | None
+) -> dict[str, Any]:
     """Return curves by label: the given ones, or how each prints itself."""
     listed = list(curves)
     if not listed:
@@ -58,9 +60,9 @@ def labelled(curves: Iterable[Any], labels: Iterable[str] | None) -> dict[str, A
         out = "Unpack a list with a star: (*curves)."
         if hasattr(each, "curve") and hasattr(each, "run"):
             out = "Draw its guarantee: .curve(sensitivity)."
-        known(each, "a curve", ("delta_at", "epsilon_at"), out)
+        check_drawable(each, "a curve", ("delta_at", "epsilon_at"), out)
     if labels is None:
-        return _apart([_short(str(each)) for each in listed], listed)
+        return _distinct_labels([_short_label(str(each)) for each in listed], listed)
     names = list(labels)
     if len(names) != len(listed) or len(set(names)) < len(names):
         raise InvalidArgument(
@@ -69,7 +71,9 @@ def labelled(curves: Iterable[Any], labels: Iterable[str] | None) -> dict[str, A
     return dict(zip(names, listed, strict=True))
 
 
-def known(value: Any, what: str, having: tuple[str, ...], way_out: str) -> None:
+def check_drawable(
+    value: Any, what: str, having: tuple[str, ...], way_out: str
+) -> None:
     """Refuse what cannot be drawn, by its kind and never by its value."""
     if not all(hasattr(value, each) for each in having):
         raise InvalidArgument(
@@ -77,7 +81,7 @@ def known(value: Any, what: str, having: tuple[str, ...], way_out: str) -> None:
         )
 
 
-def _apart(names: list[str], curves: list[Any]) -> dict[str, Any]:
+def _distinct_labels(names: list[str], curves: list[Any]) -> dict[str, Any]:
     """Return curves by name; of two that print alike the second is numbered."""
     found: dict[str, Any] = {}
     for name, curve in zip(names, curves, strict=True):
@@ -86,7 +90,7 @@ def _apart(names: list[str], curves: list[Any]) -> dict[str, Any]:
     return found
 
 
-def _short(text: str) -> str:
+def _short_label(text: str) -> str:
     return text if len(text) <= 48 else text[:45] + "…"
 
 
@@ -102,7 +106,9 @@ def legend(axes: Any, shown: Mapping[str, Any], **more: Any) -> None:
 
 def save(axes: Any, path: str | PathLike[str]) -> Path:
     """Write the figure of some axes as PNG, SVG or PDF, the same bytes every time."""
-    known(axes, "axes, as the other functions return them,", ("figure",), "Draw first.")
+    check_drawable(
+        axes, "axes, as the other functions return them,", ("figure",), "Draw first."
+    )
     if not isinstance(path, (str, PathLike)):
         raise InvalidArgument(
             f"path must be the name of a file; got a {type(path).__name__}."

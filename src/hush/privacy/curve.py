@@ -52,7 +52,7 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
     """
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.CURVE
 
     @abstractmethod
@@ -334,7 +334,7 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
             >>> Curve.from_json(GDP(mu=1.0).to_json())
             GDP(mu=1.0)
         """
-        shown = serialization.written(self, "type")
+        shown = serialization.to_tagged_json(self, "type")
         return json.dumps(shown, allow_nan=False, separators=(",", ":"))
 
     @staticmethod
@@ -344,7 +344,7 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
         if legacy_formats.is_untagged(shown, "type"):
             found = legacy_formats.curve(shown)
         else:
-            found = serialization.read(shown, "type")
+            found = serialization.from_tagged_json(shown, "type")
         if not isinstance(found, Curve):
             raise InvalidArgument("text must hold a curve; it holds something else.")
         return found

@@ -79,7 +79,9 @@ def numbers(
     except Exception:  # what is in it may raise anything
         array = None
     if array is None:
-        raise InvalidArgument(f"{name} must be numbers; got {checks.shown(value)}.")
+        raise InvalidArgument(
+            f"{name} must be numbers; got {checks.value_text(value)}."
+        )
     bad = np.isnan(array) | (array < at_least) | (array > at_most)
     if array.dtype != np.float64 or np.any(bad):
         shown = array[bad].flat[0] if array.ndim else array.item()

@@ -60,7 +60,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def plain(self) -> dict[str, Any]:
-        """The cells as plain lists: what a table of an engine is told."""
+        """The cells as plain lists, as a table of an engine needs them."""
 
 
 def no_place(name: str, what: str, why: str) -> InvalidArgument:
@@ -183,7 +183,7 @@ class Bins(Column):
             raise InvalidArgument(f"edges must be 2 to {MOST} rising numbers.")
         checks.real("edges[-1] - edges[0]", found[-1] - found[0])
         object.__setattr__(self, "edges", found)
-        if self.whole and min(high - low for low, high in self._wholes) < 1:
+        if self.whole and min(high - low for low, high in self._whole_ranges) < 1:
             raise InvalidArgument(
                 "edges must leave a whole number in every bin where whole=True."
             )
@@ -241,7 +241,7 @@ class Bins(Column):
         return self.edges[0], self.edges[-1]
 
     @property
-    def _wholes(self) -> list[tuple[int, int]]:
+    def _whole_ranges(self) -> list[tuple[int, int]]:
         """The first whole number of each bin, and the first beyond it."""
         firsts = [math.ceil(edge) for edge in self.edges[:-1]]
         return list(pairwise([*firsts, math.floor(self.edges[-1]) + 1]))
@@ -251,7 +251,7 @@ class Bins(Column):
         here = np.minimum(places, self.bins - 1)
         share = np.ldexp(integers(1 << 53, len(places), source=source), -53)
         if self.whole:
-            low, beyond = np.array(self._wholes, dtype=np.float64)[here].T
+            low, beyond = np.array(self._whole_ranges, dtype=np.float64)[here].T
             found: Any = (low + np.floor(share * (beyond - low))).astype(np.int64)
         else:
             low, high = np.array(self.edges)[here], np.array(self.edges)[here + 1]
@@ -307,7 +307,7 @@ class Categories(Column):
                 "values must be a list of public categories in order, as in "
                 f"['f', 'm']; got a {type(given).__name__}."
             )
-        found = tuple(_plain(each) for each in given)
+        found = tuple(_plain_category(each) for each in given)
         if not found or len(found) > MOST or len(_index(found)) < len(found):
             # Not which: they may be the whole column, given by mistake.
             raise InvalidArgument(
@@ -373,7 +373,7 @@ class Categories(Column):
         }
 
 
-def _plain(value: Any) -> Any:
+def _plain_category(value: Any) -> Any:
     """Return a category as Python has it."""
     return value.item() if isinstance(value, np.generic) else value
 

@@ -42,22 +42,22 @@ class Fitted:
     pairs: dict[Edge, Floats]
 
 
-def fitted(sizes: tuple[int, ...], tables: Sequence[Table]) -> Fitted:
+def fit_tables(sizes: tuple[int, ...], tables: Sequence[Table]) -> Fitted:
     """Return the tables of a forest nearest to noisy ones, none below zero.
 
     Every column needs a table of its own or a pair; pairs must close no circle.
     """
-    own = pooled(tables)
+    own = pool(tables)
     # Cutting noise off at zero adds rows: the total is settled before.
-    total = max(agreed(sizes, own)[0], 0.0)
-    found = nearest(sizes, own, total)
+    total = max(common_counts(sizes, own)[0], 0.0)
+    found = nearest_tables(sizes, own, total)
     pairs = {t.columns: t.counts for t in found if len(t.columns) == 2}
     forest = Forest(len(sizes), tuple((a, b) for a, b in pairs))
-    margins = tuple(simplex(m, total) for m in agreed(sizes, found, total)[1])
+    margins = tuple(simplex(m, total) for m in common_counts(sizes, found, total)[1])
     return Fitted(forest, total, margins, {e: pairs[e] for e in forest.edges})
 
 
-def pooled(tables: Sequence[Table]) -> list[Table]:
+def pool(tables: Sequence[Table]) -> list[Table]:
     """Return one table for each set of columns: means weighted by precision."""
     found = []
     for columns in dict.fromkeys(table.columns for table in tables):
@@ -68,7 +68,7 @@ def pooled(tables: Sequence[Table]) -> list[Table]:
     return found
 
 
-def nearest(
+def nearest_tables(
     sizes: tuple[int, ...], tables: Sequence[Table], total: float
 ) -> list[Table]:
     """Return the non-negative tables of one total nearest to noisy ones, about.
@@ -84,7 +84,7 @@ def nearest(
     found, lost = list(tables), [np.zeros_like(table.counts) for table in tables]
     size = max(1.0, *(float(np.abs(table.counts).max()) for table in tables))
     for _ in range(_ROUNDS):
-        found = consistent(sizes, found, total)
+        found = consistent_tables(sizes, found, total)
         lifted = [
             replace(table, counts=np.maximum(table.counts + more, 0.0))
             for table, more in zip(found, lost, strict=True)
@@ -97,11 +97,11 @@ def nearest(
     return found
 
 
-def consistent(
+def consistent_tables(
     sizes: tuple[int, ...], tables: Sequence[Table], total: float
 ) -> list[Table]:
     """Return the tables of one total nearest to these, in the norm of the noise."""
-    _, margins = agreed(sizes, tables, total)
+    _, margins = common_counts(sizes, tables, total)
     return [
         replace(
             table,
@@ -113,7 +113,7 @@ def consistent(
     ]
 
 
-def agreed(
+def common_counts(
     sizes: tuple[int, ...], tables: Sequence[Table], known: float | None = None
 ) -> tuple[float, list[Floats]]:
     """Return the total and the counts of every column by weighted least squares.

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from hush import checks
-from hush.synth.fit import Floats, Table, agreed, simplex
+from hush.synth.fit import Floats, Table, common_counts, simplex
 from hush.synth.rows import Private, Whole
-from hush.synth.spanning_forest import Edge, Forest, chosen
+from hush.synth.spanning_forest import Edge, Forest, forest_of_choices
 from hush.units import Neighbors
 
 _GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples fill [0, 1) evenly
@@ -179,8 +179,8 @@ class Pairs(Counts):
 
     def asked(self, earlier: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
         """Return the pairs, then lone columns as far as there is room."""
-        forest = chosen(len(self.sizes), earlier[1 : len(self.sizes)])
-        lone = [(column,) for column in forest.alone]
+        forest = forest_of_choices(len(self.sizes), earlier[1 : len(self.sizes)])
+        lone = [(column,) for column in forest.lone_columns]
         return (*forest.edges, *lone)[: self.slots]
 
 
@@ -208,31 +208,31 @@ class NextPair(Question):
     def candidates(self, earlier: tuple[Any, ...]) -> tuple[Edge, ...]:
         """Return the pairs to choose from; none once the choice was to stop."""
         size = len(self.sizes)
-        forest: Forest = chosen(size, earlier[1:])
+        forest: Forest = forest_of_choices(size, earlier[1:])
         stopped = len(forest.edges) < len(earlier) - 1
-        return () if stopped else forest.eligible
+        return () if stopped else forest.eligible_edges
 
     def __call__(self, data: Private, earlier: tuple[Any, ...]) -> Whole:
         """Return whole scores, the last being that of no more pairs: private."""
         told = np.asarray(earlier[0])
         pairs = self.candidates(earlier)
-        total, margins = self._alone(told) if pairs else (0.0, [])
+        total, margins = self._column_counts(told) if pairs else (0.0, [])
 
         def score(pair: Edge) -> int:
             expected = _product(margins[pair[0]], margins[pair[1]], total)
             off = int(np.abs(data.counts(pair) - expected).sum())
-            return off - _moved(expected, self.std[1])
+            return off - _expected_noise(expected, self.std[1])
 
         # The later steps ask for the same scores again.
         known = told.tobytes()
         scores = [data.score((self, known, p), partial(score, p)) for p in pairs]
         return np.array([*scores, 0], dtype=np.int64)
 
-    def _alone(self, answer: Any) -> tuple[float, list[Floats]]:
+    def _column_counts(self, answer: Any) -> tuple[float, list[Floats]]:
         """Return the total and the counts of columns that were released, in steps."""
         scale = self.person.whole
         tables = self.before.read(answer, (), self.std[0])
-        total, margins = agreed(self.sizes, tables)
+        total, margins = common_counts(self.sizes, tables)
         total = max(total, 1.0)
         return total * scale, [simplex(each, total) * scale for each in margins]
 
@@ -242,7 +242,7 @@ def _product(first: Floats, second: Floats, total: float) -> Whole:
     return np.rint(np.outer(first, second) / total).astype(np.int64)
 
 
-def _moved(expected: Whole, std: float) -> int:
+def _expected_noise(expected: Whole, std: float) -> int:
     """Return how far noise would move a table that is as expected.
 
     It is moved back to non-negative counts of one total, as the model will be. Noise is

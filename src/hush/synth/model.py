@@ -16,9 +16,9 @@ from hush import checks
 from hush.errors import InvalidArgument, NoBound, Unsupported
 from hush.estimate import Estimate
 from hush.noise import SECURE, Source, integers, permutation
-from hush.noise.source import sourced
+from hush.noise.source import checked_source
 from hush.synth.domain import Domain, Places
-from hush.synth.fit import Fitted, Floats, Table, fitted
+from hush.synth.fit import Fitted, Floats, Table, fit_tables
 from hush.synth.marginals import Marginal
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class TreeModel:
     _fit: Fitted = field(init=False)
 
     def __post_init__(self) -> None:
-        found = fitted(self.domain.sizes, self.tables)
+        found = fit_tables(self.domain.sizes, self.tables)
         object.__setattr__(self, "_fit", found)
 
     @classmethod
@@ -242,7 +242,7 @@ class TreeModel:
             return np.outer(first, second) / max(self.total, 1e-300)
         chances = np.eye(first.size)
         for here, then in pairwise(path):
-            chances = chances @ _given(self._pair(here, then))
+            chances = chances @ _conditional_chances(self._pair(here, then))
         return first[:, None] * chances
 
     def _columns(self, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -261,7 +261,7 @@ class TreeModel:
             if before is None:
                 found[column] = self._fit.margins[column]
             else:
-                chances = _given(self._fitted_pair(before, column))
+                chances = _conditional_chances(self._fitted_pair(before, column))
                 found[column] = found[before] @ chances
         return found
 
@@ -275,7 +275,7 @@ class TreeModel:
         """Return the counts of an edge, with sums as in `_margins`."""
         above = dict(self._fit.forest.walk)
         if above[second] == first:
-            chances = _given(self._fitted_pair(first, second))
+            chances = _conditional_chances(self._fitted_pair(first, second))
             return self._margins[first][:, None] * chances
         return self._pair(second, first).T
 
@@ -288,17 +288,17 @@ class TreeModel:
         """
         count = round(self.total) if rows is None else rows
         checks.whole("rows", count, at_least=0, at_most=_MOST_ROWS)
-        sourced(source)
+        checked_source(source)
         places: dict[int, Places] = {}
         for column, before in self._fit.forest.walk:
             places[column] = np.zeros(count, dtype=np.int64)
             if before is None:
                 groups = [(np.arange(count), self._margins[column])]
             else:
-                chances = _given(self._pair(before, column))
+                chances = _conditional_chances(self._pair(before, column))
                 groups = list(_groups(places[before], chances))
             for where, chance in groups:
-                own = _rounded(where.size, chance, source)
+                own = _rounded_shares(where.size, chance, source)
                 mixed = permutation(where.size, source=source)
                 places[column][where[mixed]] = np.repeat(np.arange(own.size), own)
         parts = enumerate(self.domain.columns)
@@ -328,12 +328,12 @@ def _table(domain: Domain, names: Any, given: Estimate) -> Table:
     return Table(tuple(sorted(columns)), sorted_counts, float(std.flat[0]))
 
 
-def _given(pair: Floats) -> Floats:
+def _conditional_chances(pair: Floats) -> Floats:
     """Return the chance of each cell of the second column, given one of the first."""
     sums = pair.sum(axis=1, keepdims=True)
     all_ = pair.sum(axis=0)
     size = pair.shape[1]
-    # Where the first column has nobody, its cells stand for none: as all others.
+    # An empty cell of the first column has no shares of its own: it takes those of all.
     spread = all_ / all_.sum() if all_.sum() > 0 else np.full(size, 1 / size)
     return np.where(sums > 0, pair / np.where(sums > 0, sums, 1.0), spread)
 
@@ -348,7 +348,7 @@ def _groups(places: Places, chances: Floats) -> Any:
             yield where, chance
 
 
-def _rounded(count: int, weights: Floats, source: Source) -> Places:
+def _rounded_shares(count: int, weights: Floats, source: Source) -> Places:
     """Return whole numbers that add up to `count`, each within one of its share.
 
     One uniform number decides all of them (systematic sampling), so that each is right

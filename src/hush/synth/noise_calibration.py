@@ -21,7 +21,7 @@ _WIDEST = 2.0**50  # as far as whole noise is drawn
 
 
 @lru_cache(maxsize=256)  # public numbers: what was found for one serves its repetitions
-def calibrated(sizes: tuple[int, ...], person: Person, target: Curve) -> Steps:
+def calibrated_steps(sizes: tuple[int, ...], person: Person, target: Curve) -> Steps:
     """Return mechanisms and questions with the least noise that meets a target.
 
     Example:
@@ -38,18 +38,18 @@ def calibrated(sizes: tuple[int, ...], person: Person, target: Curve) -> Steps:
     if isinstance(target, Pure):
         # Sums of three rounded parts are rounded up by less than this.
         epsilon = float(target.epsilon) * (1 - 2.0**-40)
-        return _drawable(_pure(sizes, person, epsilon))
+        return _check_drawable(_pure(sizes, person, epsilon))
     if isinstance(target, Approx) and target.epsilon > _SENSE:
-        target = Approx(_SENSE, target.delta)  # less would be no noise to speak of
+        target = Approx(_SENSE, target.delta)  # less noise would be negligible
     # Near what zCDP says, so that few curves are asked.
     start = math.sqrt(_rho(target))
-    _drawable(_gaussian(sizes, person, 2 * start))  # half the noise, or less
+    _check_drawable(_gaussian(sizes, person, 2 * start))  # half the noise, or less
     least = calibrate(
         lambda noise: _curve(_gaussian(sizes, person, start / noise)),
         target,
         relative=1e-6,
     )
-    return _drawable(_gaussian(sizes, person, start / least))
+    return _check_drawable(_gaussian(sizes, person, start / least))
 
 
 def _curve(steps: Steps) -> Curve:
@@ -133,7 +133,7 @@ def _steps(
     return tuple(found)
 
 
-def _drawable(steps: Steps) -> Steps:
+def _check_drawable(steps: Steps) -> Steps:
     """Return the steps, or refuse noise that no source draws."""
     if max(steps[0][0].error.std, steps[-1][0].error.std) > _WIDEST:
         raise InvalidArgument(

@@ -15,7 +15,7 @@ Whole = NDArray[np.int64]
 
 @final
 class Private:
-    """The exact counts of a table: what mechanisms are given, and nobody else.
+    """The exact counts of a table: private, an input of mechanisms only.
 
     `read` returns one column of places for each column, and the weight of every row
     (None: one each). Rows that have no place in some column are in no count.
@@ -49,7 +49,7 @@ class Private:
 
     def _count(self, columns: tuple[int, ...]) -> Whole:
         if self._held is None:
-            self._held = _inside(*self._read())
+            self._held = _rows_inside(*self._read())
         codes, weights = self._held
         shape = tuple(self._sizes[each] for each in columns)
         cells = np.zeros(len(codes[0]), dtype=np.int64)
@@ -60,7 +60,7 @@ class Private:
         return found.astype(np.int64).reshape(shape)
 
 
-def _inside(codes: Any, weights: Any) -> tuple[list[Places], Whole | None]:
+def _rows_inside(codes: Any, weights: Any) -> tuple[list[Places], Whole | None]:
     """Return the rows that have a place in every column."""
     columns = [np.asarray(each, dtype=np.int64) for each in codes]
     kept = np.all([each != NOWHERE for each in columns], axis=0)
@@ -68,7 +68,7 @@ def _inside(codes: Any, weights: Any) -> tuple[list[Places], Whole | None]:
     return chosen, None if weights is None else np.asarray(weights)[kept]
 
 
-def private(domain: Domain, rows: Any) -> Private:
+def private_counts(domain: Domain, rows: Any) -> Private:
     """Return the counts of rows; their public form is checked now, they later.
 
     Rows are a mapping of columns, a data frame, or a table with the columns of the
@@ -96,16 +96,16 @@ def _columns(domain: Domain, rows: Any) -> list[Any]:
             )
         found = [rows[name] for name in domain.names]
     elif isinstance(rows, (list, tuple)):
-        found = _listed(rows, len(domain.names))
+        found = _columns_of_list(rows, len(domain.names))
     else:
         table = np.asarray(rows)
         if table.ndim != 2 or table.shape[1] != len(domain.names):
-            raise _shapeless(domain)
+            raise _no_columns(domain)
         found = list(table.T)
     sized = [each if hasattr(each, "__len__") else list(each) for each in found]
     if len({len(each) for each in sized}) > 1:
         raise InvalidArgument("rows must have columns of one length.")
-    return [_one(each) for each in sized]
+    return [_one_column(each) for each in sized]
 
 
 def _names(rows: Any) -> list[str]:
@@ -115,7 +115,7 @@ def _names(rows: Any) -> list[str]:
     return list(map(str, getattr(rows, "column_names", rows.columns)))
 
 
-def _listed(rows: Any, width: int) -> list[Any]:
+def _columns_of_list(rows: Any, width: int) -> list[Any]:
     """Return the columns of a list of rows, every cell as it is.
 
     A row of another length has nothing in any column: to refuse it would tell of it.
@@ -138,13 +138,13 @@ def _is_row(row: Any, width: int) -> bool:
     return False
 
 
-def _shapeless(domain: Domain) -> InvalidArgument:
+def _no_columns(domain: Domain) -> InvalidArgument:
     return InvalidArgument(
         "rows must be a mapping of columns, a data frame, or a table of "
         f"{len(domain.names)} columns: {', '.join(domain.names)}."
     )
 
 
-def _one(values: Any) -> Any:
+def _one_column(values: Any) -> Any:
     """Return a column as an array where it has a type, else as it is."""
     return values if isinstance(values, (list, tuple)) else np.asarray(values)

@@ -45,17 +45,17 @@ class Forest:
         return tuple(roots)
 
     @cached_property
-    def eligible(self) -> tuple[Edge, ...]:
+    def eligible_edges(self) -> tuple[Edge, ...]:
         """Pairs that may still be added, in order."""
         pairs = combinations(range(self.size), 2)
         return tuple((a, b) for a, b in pairs if self.roots[a] != self.roots[b])
 
-    def grown(self, edge: Edge) -> Self:
+    def with_edge(self, edge: Edge) -> Self:
         """Return the forest with one more edge."""
         return type(self)(self.size, (*self.edges, edge))
 
     @property
-    def alone(self) -> tuple[int, ...]:
+    def lone_columns(self) -> tuple[int, ...]:
         """Columns without an edge."""
         touched = {column for edge in self.edges for column in edge}
         return tuple(each for each in range(self.size) if each not in touched)
@@ -73,17 +73,17 @@ class Forest:
                     continue
                 seen.add(here)
                 found.append((here, before))
-                waiting += [(each, here) for each in self._near(here)]
+                waiting += [(each, here) for each in self._neighbors(here)]
         return tuple(found)
 
-    def _near(self, column: int) -> list[int]:
+    def _neighbors(self, column: int) -> list[int]:
         ends = (edge for edge in self.edges if column in edge)
         return [second if first == column else first for first, second in ends]
 
     def path(self, start: int, end: int) -> tuple[int, ...] | None:
         """Return the columns between two, both included; None where nothing joins."""
         above = dict(self.walk)
-        left, right = _up(start, above), _up(end, above)
+        left, right = _way_to_root(start, above), _way_to_root(end, above)
         common = next((each for each in left if each in right), None)
         if common is None:
             return None
@@ -91,7 +91,7 @@ class Forest:
         return (*left[: left.index(common) + 1], *reversed(down))
 
 
-def _up(column: int, above: dict[int, int | None]) -> list[int]:
+def _way_to_root(column: int, above: dict[int, int | None]) -> list[int]:
     found: list[int] = []
     here: int | None = column
     while here is not None:
@@ -100,7 +100,7 @@ def _up(column: int, above: dict[int, int | None]) -> list[int]:
     return found
 
 
-def chosen(size: int, places: Iterable[int]) -> Forest:
+def forest_of_choices(size: int, places: Iterable[int]) -> Forest:
     """Return the forest that choices made: one beyond the eligible pairs ends it.
 
     Example:
@@ -109,7 +109,7 @@ def chosen(size: int, places: Iterable[int]) -> Forest:
     """
     forest = Forest(size)
     for place in places:
-        if place >= len(forest.eligible):
+        if place >= len(forest.eligible_edges):
             break
-        forest = forest.grown(forest.eligible[place])
+        forest = forest.with_edge(forest.eligible_edges[place])
     return forest

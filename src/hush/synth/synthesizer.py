@@ -8,13 +8,13 @@ from hush import checks, suggestions
 from hush.errors import InvalidArgument
 from hush.ledger.accounts import check_payer
 from hush.noise import SECURE, Source
-from hush.noise.source import sourced
+from hush.noise.source import checked_source
 from hush.privacy import ZCDP, Approx, Curve, Pure
 from hush.synth.domain import Domain
 from hush.synth.marginal_queries import Person
 from hush.synth.model import TreeModel
-from hush.synth.noise_calibration import calibrated
-from hush.synth.rows import Private, private
+from hush.synth.noise_calibration import calibrated_steps
+from hush.synth.rows import Private, private_counts
 from hush.synth.synthesis_plan import TreePlan
 from hush.units import Neighbors
 
@@ -58,7 +58,7 @@ class TreeSynthesizer(suggestions.Helpful):
         _ = self.target
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         later = ("sample", "marginal", "table", "pairs", "total", "receipt", "curve")
         return {name: _FIRST.format(name) for name in later} | {
             "fit_transform": _FIRST.format("sample"),
@@ -95,11 +95,11 @@ class TreeSynthesizer(suggestions.Helpful):
             )
         relation = Neighbors.of(self.neighbors)
         person = Person(rows, whole, relation, unit)
-        steps = calibrated(self.domain.sizes, person, self.target)
+        steps = calibrated_steps(self.domain.sizes, person, self.target)
         mechanisms, questions = zip(*steps, strict=True)
         return TreePlan(self.domain, person, mechanisms, questions)
 
-    @suggestions.answering(suggestions.FIT)
+    @suggestions.with_argument_hints(suggestions.FIT)
     def fit(
         self,
         rows: Any,
@@ -123,7 +123,7 @@ class TreeSynthesizer(suggestions.Helpful):
         Without a ledger nobody counts: `curve` of the model says what it has cost. The
         same `key` again gives the same model for free; `version` names the data.
         """
-        sourced(source)
+        checked_source(source)
         if callable(getattr(rows, "crossed", None)):
             if ledger is not None:
                 raise InvalidArgument(
@@ -132,8 +132,8 @@ class TreeSynthesizer(suggestions.Helpful):
             return self._of_table(rows, key, source)
         check_payer(ledger, key)
         plan = self.plan(unit=unit)
-        return self._measured(
-            plan, private(self.domain, rows), source, ledger, key, version
+        return self._release_model(
+            plan, private_counts(self.domain, rows), source, ledger, key, version
         )
 
     def _of_table(self, data: Any, key: str | None, source: Source) -> TreeModel:
@@ -148,11 +148,11 @@ class TreeSynthesizer(suggestions.Helpful):
         plan = self.plan(rows=found.rows, whole=found.whole, unit=found.unit)
         counts = Private(self.domain.sizes, found.fetch)
         check_payer(data.ledger, key)
-        return self._measured(
+        return self._release_model(
             plan, counts, source, data.ledger, key, data.version, found.notes
         )
 
-    def _measured(
+    def _release_model(
         self,
         plan: TreePlan,
         counts: Private,

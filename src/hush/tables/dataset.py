@@ -13,7 +13,13 @@ from ibis.common.deferred import Deferred
 from sqlglot import expressions as sql
 
 from hush import checks, suggestions
-from hush.errors import InvalidArgument, LedgerError, Unsupported, brief, methods
+from hush.errors import (
+    InvalidArgument,
+    LedgerError,
+    Unsupported,
+    methods,
+    short_traceback,
+)
 from hush.ledger import Budget, Ledger
 from hush.tables import join, per_person
 from hush.tables.aggregates.aggregate import Aggregate, TypeBounded, Unbounded
@@ -105,7 +111,7 @@ class Dataset(suggestions.Helpful):
         return tuple(self._table.columns)
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         columns = dict.fromkeys(self._table.columns, suggestions.COLUMN)
         return {**columns, **suggestions.DATASET}
 
@@ -114,7 +120,7 @@ class Dataset(suggestions.Helpful):
         def __getitem__(self, name: object) -> Any:
             raise Unsupported(f"a data set is not taken apart. {suggestions.COLUMN}")
 
-    def _then(self, step: str, table: ir.Table, **more: Any) -> "Dataset":
+    def _with_step(self, step: str, table: ir.Table, **more: Any) -> "Dataset":
         return replace(self, _table=table, steps=(*self.steps, step), **more)
 
     def where(self, condition: Any) -> "Dataset":
@@ -123,8 +129,8 @@ class Dataset(suggestions.Helpful):
         It is SQL text, "fare > 0", or a deferred Ibis expression, `ibis._.fare > 0`.
         """
         text = sql_of_deferred(self._table, condition)
-        kept = self._table.filter(expression.truth(self._table, text))
-        return self._then(f"where {text}", kept)
+        kept = self._table.filter(expression.condition(self._table, text))
+        return self._with_step(f"where {text}", kept)
 
     def select(self, *, replacing: Iterable[str] = (), **columns: Any) -> "Dataset":
         """Add derived columns, as in speed="distance / hours"; the others stay."""
@@ -132,14 +138,14 @@ class Dataset(suggestions.Helpful):
         table = with_derived_columns(
             self._table, columns, unit=self.unit, replacing=replacing
         )
-        return self._then(f"select {_list_columns(columns)}", table)
+        return self._with_step(f"select {_list_columns(columns)}", table)
 
     def keep(self, columns: Mapping[str, str]) -> "Dataset":
         """Keep some columns, under new names; the unit comes along."""
         chosen = {name: self._table[held] for name, held in columns.items()}
         if self.unit is not None:
             chosen[self.unit] = self._table[self.unit]
-        return self._then(
+        return self._with_step(
             f"keep {_list_columns(columns)}", self._table.select(**chosen)
         )
 
@@ -173,7 +179,7 @@ class Dataset(suggestions.Helpful):
         step = (
             f"per person {_list_columns({**dict(zip(by, by, strict=True)), **columns})}"
         )
-        return self._then(step, table, rows=self.rows if by else 1)
+        return self._with_step(step, table, rows=self.rows if by else 1)
 
     def join(
         self,
@@ -193,7 +199,7 @@ class Dataset(suggestions.Helpful):
         more = other._origins if isinstance(other, Dataset) else ()
         bound = self.rows if rows is None or self.unit is None else row_bound(rows)
         step = f"{how} join {named} on {', '.join(columns)}"
-        return self._then(step, table, _origins=self._origins + more, rows=bound)
+        return self._with_step(step, table, _origins=self._origins + more, rows=bound)
 
     def group_by(self, *columns: Any, keys: Any = None, most: int = _KEYS) -> "Grouped":
         """Group by public keys: values of one column, or tuples of several.
@@ -307,7 +313,7 @@ class Grouped(suggestions.Helpful):
     groups: Groups
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.GROUPED
 
     @overload
@@ -332,25 +338,27 @@ class Grouped(suggestions.Helpful):
             for text in each.expressions:
                 expression.number(self.dataset._table, text)
         columns.check_output_names(self.groups.by, aggregates)
-        aggregates = {name: self._bounded(each) for name, each in aggregates.items()}
+        aggregates = {
+            name: self._with_bounds(each) for name, each in aggregates.items()
+        }
         bounded = {n: a for n, a in aggregates.items() if isinstance(a, Aggregate)}
         if len(bounded) < len(aggregates):
             return PrivateBoundsQuery(self.dataset, self.groups, dict(aggregates))
         return Query(self.dataset, self.groups, bounded)
 
-    def _bounded(self, each: Any) -> Any:
+    def _with_bounds(self, each: Any) -> Any:
         """Return an aggregate with its bounds; a count of people is one by itself."""
-        found = self._told(each)
+        found = self._with_type_bounds(each)
         if not isinstance(found, CountDistinct):
             return found
         return counting_people(self.dataset, self.groups, found)
 
-    def _told(self, each: Any) -> Any:
+    def _with_type_bounds(self, each: Any) -> Any:
         """Return an aggregate with the bounds that the types of columns give it."""
         table = self.dataset._table
         if not isinstance(each, TypeBounded):
             return each
-        return each.told(lambda text: expression.is_truth(table, text))
+        return each.with_type_bounds(lambda text: expression.is_truth(table, text))
 
 
 def _check_named(unnamed: tuple[Any, ...], aggregates: Mapping[str, Any]) -> None:
@@ -399,17 +407,17 @@ def _text(schema: ibis.Schema, given: Deferred) -> str:
     rows = ibis.table(schema, name="rows")
     # Its tree, not its text: Ibis leaves out parentheses that change the meaning.
     asked = duckdb.compiler.to_sqlglot(rows.select(found=given.resolve(rows)))
-    return sql_text(asked.expressions[0].unalias().transform(_plain))
+    return sql_text(asked.expressions[0].unalias().transform(_without_table_names))
 
 
-def _plain(node: sql.Expression) -> Any:
+def _without_table_names(node: sql.Expression) -> Any:
     """Return a node without the name of its table and the width of its literals."""
     if isinstance(node, sql.Column):
         return sql.column(node.name, quoted=True)
     if isinstance(node, sql.Cast) and _literal(node.this):
         return node.this
     if isinstance(node, sql.Paren) and isinstance(node.this, sql.Column):
-        return _plain(node.this)
+        return _without_table_names(node.this)
     return node
 
 
@@ -454,7 +462,7 @@ def with_derived_columns(
 
 
 def _value(table: ir.Table, text: str) -> Any:
-    found = expression.typed(table, text)
+    found = expression.typed_value(table, text)
     if found.kind is Kind.NUMBER:
         return one_zero(found.value)  # groups must not tell 0 from -0
     return found.value
@@ -511,7 +519,7 @@ def _unknown(name: str, there: list[str]) -> str:
 
 
 def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
-    """Refuse what says that somebody has several rows where every row is a person."""
+    """Refuse options for several rows per person where every row is a person."""
     if unit is not None:
         return
     given = {"rows": None if rows == 1 else rows, "groups": groups}
@@ -525,7 +533,7 @@ def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
             )
 
 
-def _own(ledger: Ledger, name: str) -> None:
+def _check_payer(ledger: Ledger, name: str) -> None:
     """Refuse to let one data set pay for another that has an account of its own."""
     named = (each.account.partition(":") for each in ledger.remaining().accounts)
     payer = next((of for kind, _, of in named if kind == "dataset"), name)
@@ -542,7 +550,7 @@ def paying_ledger(given: Any, budget: Budget | None, name: str) -> Ledger:
     if isinstance(given, Ledger):
         if budget is not None:  # opens the account, or refuses another budget than its
             given.grant(budget)
-        _own(given, name)
+        _check_payer(given, name)
         return given
     if given is not None and not isinstance(given, str):
         shown = f"sqlite:///{given}" if isinstance(given, os.PathLike) else "memory://"
@@ -558,7 +566,7 @@ def paying_ledger(given: Any, budget: Budget | None, name: str) -> Ledger:
     return _account("memory://" if given is None else given, budget, name)
 
 
-@brief
+@short_traceback
 def open_table(
     given: Any,
     *,
@@ -608,10 +616,11 @@ def open_table(
     if unit is not None and unit not in found.table.columns:
         near = near_columns(unit, found.table.columns)
         raise InvalidArgument(
-            f"unit {checks.shown(unit)} is not a column; {near}", code="unknown-column"
+            f"unit {checks.value_text(unit)} is not a column; {near}",
+            code="unknown-column",
         )
     table = found.table if unit is None else told_apart(found.table, (unit,))
-    provenance.remember(given, found.table, found.origin)
+    provenance.remember_private(given, found.table, found.origin)
     named = isinstance(neighbors, str)
     return Dataset(
         table,

@@ -58,7 +58,7 @@ class Edges:
         first, second = (table[name] for name in self.ends)
         wanted = table.filter(first.notnull() & second.notnull() & (first != second))
         found = engine.fetch(wanted.select(*self.ends).distinct())
-        self.origin.unchanged()
+        self.origin.check_unchanged()
         return list({(a, b) if a < b else (b, a) for a, b in found.tuples(self.ends)})
 
 
@@ -77,7 +77,7 @@ def bounded_degree(
     """
     have: dict[Any, int] = {}
     kept = []
-    for edge in sorted(edges, key=_place):
+    for edge in sorted(edges, key=_edge_place):
         if all(have.get(end, 0) < degree for end in edge):
             kept.append(edge)
             for end in edge:
@@ -85,7 +85,7 @@ def bounded_degree(
     return kept
 
 
-def _place(edge: tuple[Any, Any]) -> tuple[bytes, str]:
+def _edge_place(edge: tuple[Any, Any]) -> tuple[bytes, str]:
     """Return where an edge stands: a function of its ends alone."""
     text = repr(edge)
     return hashlib.blake2b(text.encode(), digest_size=16).digest(), text
@@ -244,5 +244,5 @@ def open_graph(
     told_apart(found.table, ends)  # refuses now what could not be read when paid
     most = checks.whole("degree", degree, at_least=1, at_most=10**6)
     edges = Edges(found.table, (ends[0], ends[1]), found.origin)
-    provenance.remember(given, found.table, found.origin)
+    provenance.remember_private(given, found.table, found.origin)
     return Graph(edges, kind, most, paying_ledger(ledger, budget, found.name))

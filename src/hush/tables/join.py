@@ -62,12 +62,12 @@ def _digest(public: Columns) -> str:
 def _public(
     data: "Dataset", other: Any, columns: tuple[str, ...], how: str
 ) -> tuple[ir.Table, str]:
-    """Each row of a person meets at most one public row: the unit stays whose it was.
+    """Join a public table: each row meets at most one public row and keeps its person.
 
     The public table is copied first, so that what was checked is what is joined.
     """
     found = source(other)
-    provenance.refuse(other, found.table, found.origin)
+    provenance.refuse_private(other, found.table, found.origin)
     right = found.table
     _check(data._table, right, columns, data.unit)
     copied = without_engine_text(
@@ -82,7 +82,7 @@ def _public(
             "Make them unique, or add the columns that tell them apart to on=."
         )
     beside = without_engine_text(
-        lambda: _beside(data._table.get_backend(), copied, right.schema()),
+        lambda: _copy_to_engine(data._table.get_backend(), copied, right.schema()),
         lambda: InvalidArgument(
             "the database does not take a copy of the public table: allow its user to "
             "make temporary tables."
@@ -92,14 +92,16 @@ def _public(
     return _combine(data._table, beside, columns, how), called
 
 
-def _beside(backend: Any, copied: Columns, schema: ibis.Schema) -> ir.Table:
+def _copy_to_engine(backend: Any, copied: Columns, schema: ibis.Schema) -> ir.Table:
     """Return a copy of the public table on the engine of the private one."""
     name = ibis.util.gen_name("public")
     with exclusive(backend):
-        return _copied(backend, name, copied, schema)
+        return _create_copy(backend, name, copied, schema)
 
 
-def _copied(backend: Any, name: str, copied: Columns, schema: ibis.Schema) -> ir.Table:
+def _create_copy(
+    backend: Any, name: str, copied: Columns, schema: ibis.Schema
+) -> ir.Table:
     if backend.name == "duckdb":
         lists = {each: copied[each].tolist() for each in copied.column_names}
         return duckdb.copy_columns(backend, name, lists, schema)
@@ -144,7 +146,7 @@ def _private(
 def _on_one_engine(left: ir.Table, right: ir.Table) -> tuple[ir.Table, ir.Table]:
     if left.get_backend() is right.get_backend():
         return left, right
-    met = together(left, right)
+    met = on_one_connection(left, right)
     if met is None:
         raise Unsupported(
             "both tables must live on the same connection: two files do, and tables of "
@@ -197,7 +199,9 @@ _SHUT = "SELECT current_setting('lock_configuration')"
 _PATHS = "SELECT current_setting('allowed_paths')"
 
 
-def together(left: ir.Table, right: ir.Table) -> tuple[ir.Table, ir.Table] | None:
+def on_one_connection(
+    left: ir.Table, right: ir.Table
+) -> tuple[ir.Table, ir.Table] | None:
     """Return two tables on one connection, or None if they are not both of files.
 
     What was made of them, conditions and columns, goes with them.
@@ -214,15 +218,15 @@ def together(left: ir.Table, right: ir.Table) -> tuple[ir.Table, ir.Table] | Non
                 f"both tables are called {name!r}: open one of them with another name=."
             )
     connection = without_engine_text(
-        lambda: _opened(
-            [_asked(each, _PATHS) for each in (left, right)], first | second
+        lambda: _connect_views(
+            [_first_value(each, _PATHS) for each in (left, right)], first | second
         ),
         lambda: InvalidArgument("the files of the two tables cannot be read together."),
     )
-    return _moved(left, connection), _moved(right, connection)
+    return _on_connection(left, connection), _on_connection(right, connection)
 
 
-def _asked(table: ir.Table, text: str) -> Any:
+def _first_value(table: ir.Table, text: str) -> Any:
     backend = table.get_backend()
     with exclusive(backend):  # to the end: an unfinished answer holds a connection up
         return backend.con.execute(text).fetchall()[0][0]
@@ -231,7 +235,7 @@ def _asked(table: ir.Table, text: str) -> Any:
 def _views(table: ir.Table) -> dict[str, str] | None:
     """Return the views that a table is made of, if it is made of views of files."""
     backend = table.get_backend()
-    if backend.name != "duckdb" or not _asked(table, _SHUT):
+    if backend.name != "duckdb" or not _first_value(table, _SHUT):
         return None
     with exclusive(backend):
         known = dict(backend.con.execute(_VIEWS).fetchall())
@@ -239,16 +243,16 @@ def _views(table: ir.Table) -> dict[str, str] | None:
     return {name: known[name] for name in used} if used <= known.keys() else None
 
 
-def _opened(paths: list[list[str]], views: dict[str, str]) -> Any:
+def _connect_views(paths: list[list[str]], views: dict[str, str]) -> Any:
     connection = duckdb.connect()
-    provenance.mark(connection)
+    provenance.mark_private(connection)
     lock(connection, sorted({path for each in paths for path in each}))
     for text in views.values():
         connection.raw_sql(text)
     return connection
 
 
-def _moved(table: ir.Table, connection: Any) -> ir.Table:
+def _on_connection(table: ir.Table, connection: Any) -> ir.Table:
     """Return the table as it is, on another connection with the same views."""
     names = table.op().find(ops.DatabaseTable)
     places = {each: duckdb.table(connection, each.name).op() for each in names}

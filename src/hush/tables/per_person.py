@@ -63,7 +63,7 @@ def per_person(
             code="unit-missing",
         )
     for name in columns:
-        _free(name, {unit, *by})
+        _check_free_name(name, {unit, *by})
     measures = {
         name: _read(table, text, f"_p{i}", bounds)
         for i, (name, text) in enumerate(columns.items())
@@ -79,7 +79,7 @@ def per_person(
     return people.select(unit, *by, **shown)
 
 
-def _free(name: str, taken: set[str]) -> None:
+def _check_free_name(name: str, taken: set[str]) -> None:
     if name in taken or not name.isidentifier() or name.startswith("_"):
         raise InvalidArgument(
             f"{name!r} cannot name a column here: use a plain word that is not taken "
@@ -113,13 +113,13 @@ def _measure(asked: sql.Expression, name: str, bounds: Mapping[str, Any]) -> Mea
     if isinstance(node, (sql.Min, sql.Max)):
         takes(node, "this")
         value = aggregates.value_when(condition, sql_text(node.this))
-        return _end(value, name, largest=isinstance(node, sql.Max))
+        return _extreme(value, name, largest=isinstance(node, sql.Max))
     raise Unsupported(
         f"{node_text(node)!r} is not known per person{place_of(node)}: use {_ALLOWED}."
     )
 
 
-def _nothing(_: ir.Table) -> Columns:
+def _no_columns(_: ir.Table) -> Columns:
     return {}
 
 
@@ -127,7 +127,7 @@ def _count(node: sql.Count, condition: Any, name: str) -> Measure:
     if isinstance(node.this, sql.Star):
         takes(node.this, "")
         if condition is None:
-            return Measure(_nothing, _nothing, lambda t: t["_p"])
+            return Measure(_no_columns, _no_columns, lambda t: t["_p"])
         inner = aggregates.value_when(condition, "1")
     elif isinstance(node.this, sql.Distinct):
         raise Unsupported(
@@ -137,7 +137,7 @@ def _count(node: sql.Count, condition: Any, name: str) -> Measure:
     else:
         inner = aggregates.value_when(condition, sql_text(node.this))
     return Measure(
-        lambda t: {name: expression.typed(t, inner).value},
+        lambda t: {name: expression.typed_value(t, inner).value},
         lambda t: {name: t[name].count()},
         lambda t: t[name],
     )
@@ -146,13 +146,13 @@ def _count(node: sql.Count, condition: Any, name: str) -> Measure:
 def _total(text: str, grid: Grid, name: str, *, average: bool) -> Measure:
     number, steps = f"{name}_n", f"{name}_s"
 
-    def added(table: ir.Table) -> Columns:
+    def aggregated(table: ir.Table) -> Columns:
         here = table[name].notnull()
         zero = ibis.literal(0, "int64")
         inside = ibis.ifelse(here, grid.steps(table[name]), zero)
         return {number: table[name].count(), steps: inside.sum()}
 
-    def shown(table: ir.Table) -> Any:
+    def from_sums(table: ir.Table) -> Any:
         # Whole numbers below 2^53 are doubles; a power of two scales them exactly.
         many = table[number].cast("float64")
         above = table[steps].cast("float64")
@@ -160,12 +160,14 @@ def _total(text: str, grid: Grid, name: str, *, average: bool) -> Measure:
         some = ibis.greatest(many, 1.0)  # engines may divide where nothing is there
         return value_where(many > 0, total / some if average else total)
 
-    return Measure(lambda t: {name: expression.unclamped(t, text)}, added, shown)
+    return Measure(
+        lambda t: {name: expression.unclamped(t, text)}, aggregated, from_sums
+    )
 
 
-def _end(text: str, name: str, *, largest: bool) -> Measure:
+def _extreme(text: str, name: str, *, largest: bool) -> Measure:
     def row(table: ir.Table) -> Columns:
-        found = expression.typed(table, text)
+        found = expression.typed_value(table, text)
         if found.kind is Kind.NUMBER:
             return {name: one_zero(found.value)}  # the order must not show
         if found.kind is Kind.DATE:
@@ -178,7 +180,7 @@ def _end(text: str, name: str, *, largest: bool) -> Measure:
             "END)."
         )
 
-    def added(table: ir.Table) -> Columns:
+    def aggregated(table: ir.Table) -> Columns:
         return {name: table[name].max() if largest else table[name].min()}
 
-    return Measure(row, added, lambda t: t[name])
+    return Measure(row, aggregated, lambda t: t[name])

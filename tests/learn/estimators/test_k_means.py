@@ -10,7 +10,12 @@ import pytest
 from hush.audit import replay
 from hush.errors import InvalidArgument
 from hush.learn import KMeans
-from hush.learn.estimators.k_means import moved, nearest, restarted, spread
+from hush.learn.estimators.k_means import (
+    moved_centres,
+    nearest,
+    restarted_centres,
+    spread_points,
+)
 from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
 from hush.privacy import repeat
@@ -91,7 +96,7 @@ def test_one_row_replaced_moves_no_other_row():
                 rows, np.where(real, nearest(rows, centers), -1)
             )
             said.append([mechanism.sums.inner.run(line) for line in exact])
-            centers = moved(centers, np.array(said[-1]), mechanism.sums.std)
+            centers = moved_centres(centers, np.array(said[-1]), mechanism.sums.std)
         return said
 
     assert replay(run, x, other, sensitivity=2).passed
@@ -111,14 +116,14 @@ def test_places_are_exact_and_ties_go_first():
 def test_a_lost_cluster_starts_anew_beside_the_largest():
     centers = np.array([[0.5, 0.5], [-0.9, -0.9], [0.0, 0.9]])
     known = np.array([[100.0, 50, 50], [2, -2, -2], [40, 0, 36]])
-    found, sums = restarted(centers, known, std=1.0, step=1)
+    found, sums = restarted_centres(centers, known, std=1.0, step=1)
     assert np.abs(found[1] - [0.5, 0.5]).max() == pytest.approx(0.2, abs=1e-4)
     assert (found[0] + found[1]) / 2 == pytest.approx([0.5, 0.5], abs=1e-4)
     assert found[2] == pytest.approx(centers[2], abs=1e-4)
     assert sums.sum(axis=0).tolist() == [140, 50, 86]
-    again, _ = restarted(centers, known, std=1.0, step=1)
+    again, _ = restarted_centres(centers, known, std=1.0, step=1)
     assert (found == again).all()
-    hidden, same = restarted(centers, known, std=50.0, step=1)
+    hidden, same = restarted_centres(centers, known, std=50.0, step=1)
     assert hidden == pytest.approx(centers, abs=1e-4)
     assert (same == known).all()
 
@@ -126,10 +131,10 @@ def test_a_lost_cluster_starts_anew_beside_the_largest():
 @pytest.mark.parametrize("count", [1, 2, 7, 40])
 @pytest.mark.parametrize("columns", [1, 3, 30])
 def test_starts_are_public_inside_and_apart(count, columns):
-    found = np.array(spread(count, columns))
+    found = np.array(spread_points(count, columns))
     assert found.shape == (count, columns)
     assert np.abs(found).max() < 1
-    assert spread(count, columns) == spread(count, columns)
+    assert spread_points(count, columns) == spread_points(count, columns)
     if count > 1:
         away = np.linalg.norm(found[:, None] - found, axis=2)
         assert away[~np.eye(count, dtype=bool)].min() > 0.5 / count

@@ -8,7 +8,11 @@ from scipy import optimize
 
 from hush.errors import InvalidArgument
 from hush.learn import SelectModel
-from hush.learn.estimators.model_selection import all_subsets, project, smallest_squares
+from hush.learn.estimators.model_selection import (
+    all_subsets,
+    project_on_ball,
+    smallest_squares,
+)
 from hush.noise import Seeded
 
 
@@ -16,9 +20,9 @@ def test_projections_are_nearest():
     rng = np.random.default_rng(0)
     for _ in range(20):
         point = rng.normal(size=4) * 2
-        found = project(point[None], 1.0)[0]
+        found = project_on_ball(point[None], 1.0)[0]
         assert np.abs(found).sum() <= 1 + 1e-15
-        others = project(rng.normal(size=(2000, 4)) * 3, 1.0)
+        others = project_on_ball(rng.normal(size=(2000, 4)) * 3, 1.0)
         distance = np.linalg.norm(others - point, axis=1).min()
         assert np.linalg.norm(found - point) <= distance + 1e-12
 

@@ -10,7 +10,7 @@ from goodness import FALSE_ALARM, p_value
 from hush.errors import InvalidArgument
 from hush.learn import LinearRegression
 from hush.learn.estimators.linear_regression import least_squares
-from hush.learn.estimators.prior import MEAN, SPLITS, Prior, best_guess, spend
+from hush.learn.estimators.prior import MEAN, SPLITS, Prior, best_guess, best_split
 from hush.learn.features import Ball, Box
 from hush.learn.losses import LogCosh
 from hush.learn.mechanisms.objective_noise import GaussianNoise, KNormNoise
@@ -165,7 +165,7 @@ def test_both_parts_of_the_noise_have_their_laws():
 def test_spreads_are_those_of_the_noise(noise):
     # 3000 variances scatter by up to 5 %, standard deviations by half of that.
     drawn = np.array([noise.draw(3, Seeded(i)) for i in range(3000)])
-    assert drawn.std(axis=0) == pytest.approx(noise.spread(3), rel=0.16)
+    assert drawn.std(axis=0) == pytest.approx(noise.stds(3), rel=0.16)
     size = np.linalg.norm(drawn, axis=1)
     assert (size > noise.quantile(0.5, 3)).mean() < 0.56
 
@@ -175,7 +175,7 @@ def test_expected_errors_are_those_of_the_expected_model():
     # The linear model itself, drawn 200 000 times: means are good to 1 %.
     rng = np.random.default_rng(0)
     prior, noise, penalty = Prior(300, 4, width=0.25), KNormNoise(3.0, math.inf), 90.0
-    std = float(noise.spread(5)[0])
+    std = float(noise.stds(5)[0])
     bend = 300 / math.sqrt(1 + 2 * 0.06 / 0.25**2) * np.array([*[0.2] * 4, 1.0])
     truth = rng.normal(size=(200_000, 5)) * np.sqrt([*[0.06 / 0.8] * 4, MEAN])
     seen = bend * truth + std * rng.normal(size=truth.shape)
@@ -197,12 +197,12 @@ def test_expected_errors_are_those_of_the_expected_model():
 def test_the_least_expected_error_is_chosen():
     prior = Prior(300, 10, width=0.25)
     public = {"length": 2.5, "penalty": 0.0}
-    split, share = spend(prior, 0.1, splits=SPLITS, **public)
+    split, share = best_split(prior, 0.1, splits=SPLITS, **public)
     model = LinearRegression(0.1, **LINES).plan(300, 10)
-    spread = model.perturbation.spread(11)
+    spread = model.perturbation.stds(11)
     chosen = prior.error(model.penalty, (spread[0], spread[-1]))
     plain = planned(10, share=0.0, size=300, epsilon=0.1)
-    std = float(plain.perturbation.spread(11)[0])
+    std = float(plain.perturbation.stds(11)[0])
     assert (split, share) == (0.95, 0.75)
     assert chosen < 0.75 * prior.error(plain.penalty, (std, std))
 

@@ -97,7 +97,7 @@ def test_a_checkpoint_belongs_to_its_plan_and_to_one_process(tmp_path):
         loss, np.float32(0), X, std=5.0, steps=3, optimizer=optax.sgd(1.0)
     )
     held = Checkpoint.open(path, repr(run), None)
-    with held.alone(), pytest.raises(InvalidArgument, match="in use"):
+    with held.exclusive(), pytest.raises(InvalidArgument, match="in use"):
         trained(checkpoint=path, steps=3)
     path.write_bytes(b"something else")
     with pytest.raises(HushError, match="not a checkpoint"):

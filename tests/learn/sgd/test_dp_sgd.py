@@ -23,7 +23,7 @@ from hush.learn.sgd import batches, dp_sgd, gradient_noise, program, rounding_sl
 from hush.learn.sgd.train import Session
 from hush.ledger import Budget, Ledger
 from hush.noise import Seeded
-from hush.noise.gaussian_codes import coded
+from hush.noise.gaussian_codes import codes_of
 from hush.privacy import GDP, fixed_size, poisson
 from hush.privacy.rules.composition import repeat
 from learn.sgd.models import MODELS
@@ -172,21 +172,21 @@ def test_a_batch_larger_than_a_pass_takes_another():
 
 @pytest.mark.parametrize("deviation", [Fraction(2**19), Fraction(10**7, 7)], ids=str)
 def test_devices_decode_what_the_host_drew(deviation):
-    room = gradient_noise.room((3, 1000))
+    room = gradient_noise.code_buffer((3, 1000))
     found = gradient_noise.codes(deviation, room, Seeded(1))
     assert found.dtype == np.uint32
-    expected = coded(deviation).decoded(found)
+    expected = codes_of(deviation).decode(found)
     assert np.array_equal(
-        gradient_noise.decoded(deviation, jax.numpy.asarray(found)), expected
+        gradient_noise.decode(deviation, jax.numpy.asarray(found)), expected
     )
 
 
 def test_noise_too_wide_for_codes_comes_as_it_is():
     found = gradient_noise.codes(
-        Fraction(2**24), gradient_noise.room((2, 3)), Seeded(1)
+        Fraction(2**24), gradient_noise.code_buffer((2, 3)), Seeded(1)
     )
     assert found.dtype == np.int32
-    assert np.array_equal(gradient_noise.decoded(Fraction(2**24), found), found)
+    assert np.array_equal(gradient_noise.decode(Fraction(2**24), found), found)
 
 
 @pytest.mark.statistical

@@ -20,7 +20,9 @@ def test_expected_passes_are_those_of_binomial_batches(batch, spread):
             support = np.arange(round(batch / share) + 1)
             needed = np.maximum(1, -(-support // rows))
             exact = float(needed @ sizes.pmf(support))
-        assert dp_sgd.expected(rows, batch, spread) == pytest.approx(exact, rel=0.02)
+        assert dp_sgd.expected_passes(rows, batch, spread) == pytest.approx(
+            exact, rel=0.02
+        )
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed-size"])
@@ -38,5 +40,5 @@ def test_passes_fit_what_they_should(sampling, dimension, devices):
         assert (batch + 64 * plan.std) / plan.grid.step <= most
         assert plan.grid.step * dimension**0.5 <= max(2.0**-9, 2.0**-22 * 10**4)
         spread = batch**0.5 if sampling == "poisson" else 0.0
-        slots = plan.rows * dp_sgd.expected(plan.rows, batch, spread)
+        slots = plan.rows * dp_sgd.expected_passes(plan.rows, batch, spread)
         assert batch < 200 or slots < 1.2 * batch

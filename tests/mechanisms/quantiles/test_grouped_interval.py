@@ -19,7 +19,7 @@ from hush.noise import Seeded
 @pytest.mark.parametrize("at", [0.5, pytest.param(0.2, marks=pytest.mark.slow)])
 def test_the_interval_s_joint_law_is_within_its_curve(at):
     mechanism = m.CellInterval(at, 2, 2.0, level=0.5)
-    point, miss = mechanism.point, mechanism._miss
+    point, miss = mechanism.point, mechanism._failure_chance
     pad = math.ceil(2 / miss)
     alpha = mechanism._alpha
 

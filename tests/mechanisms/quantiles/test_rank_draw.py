@@ -61,7 +61,7 @@ def test_draws_beyond_the_window_follow_the_law_too():
     assert low / 10**30 <= whole * (1 + 1e-12)
     assert high / 10**30 >= whole * (1 - 1e-12)
     assert high - low < 100
-    rest, source, runs = near.rest(), Seeded(62), 3000
+    rest, source, runs = near.other_pieces(), Seeded(62), 3000
     p = np.exp(-e / 20)
     outside = p.copy()
     for start, count in zip(near.starts, near.counts, strict=True):
@@ -91,7 +91,7 @@ def test_a_window_leaves_out_almost_nothing():
     weights = np.random.default_rng(2).integers(0, 9, 3000)
     for target in (0, 1, 5000, int(weights.sum())):
         choice = Choice.of(group(weights), (0, 3000), Fraction(target), Fraction(5))
-        near = Pieces(choice, *choice.near())
+        near = Pieces(choice, *choice.near_stretches())
         assert near.chance.size < 3000
         p = cell_laws.law(weights, target, 5)
         inside = np.zeros(3000)

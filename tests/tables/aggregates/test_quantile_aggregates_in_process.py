@@ -172,7 +172,7 @@ def test_people_in_one_slot_have_places_of_their_own():
     generator = np.random.default_rng(6)
     people = generator.integers(-30, 30, 400)
     slot = np.abs(people) % 7  # the same for all rows of a person
-    place, many = in_process._placed(people, slot, 8)
+    place, many = in_process._dense_places(people, slot, 8)
     pairs = set(zip(people.tolist(), place.tolist(), strict=True))
     assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) == 60
     assert max(place) < many == 8 + 60 - 7
@@ -187,14 +187,14 @@ def test_public_types_and_numbers_decide():
     polars = ibis.polars.connect().create_table("t", table)
     assert [type(each) for each in asked(polars).compiled.relations] == [Cut]
     view, cut = asked(table).compiled.rows, Cut("x", Axis.of((0, 1), 1 << 16))
-    assert CellsInProcess.serves(cut, view)
+    assert CellsInProcess.can_replace(cut, view)
     sampled = hush.open(
         table, unit="who", rows=3, groups=2, budget=hush.Budget(epsilon=1)
     )
     grouped = sampled.group_by("h", keys=range(4)).agg(q=hush.median("x", (0, 1)))
-    assert not CellsInProcess.serves(cut, grouped.compiled.rows)
+    assert not CellsInProcess.can_replace(cut, grouped.compiled.rows)
     many = sampled.group_by("h", keys=range(0, 2000, 7)).agg(q=hush.median("x", (0, 1)))
-    assert not CellsInProcess.serves(cut, many.compiled.rows)
+    assert not CellsInProcess.can_replace(cut, many.compiled.rows)
 
 
 def test_a_plan_says_where_rows_are_weighed():

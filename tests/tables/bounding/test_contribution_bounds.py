@@ -183,7 +183,7 @@ def test_every_engine_adds_up_the_same_integers(engine):
         total[group] += weight * steps
     found = vectors(asked)
     assert found[0].tolist() == [n["a"], n["b"]]
-    coarse = asked.compiled.parts[1].coarse
+    coarse = asked.compiled.parts[1].steps_per_release
     assert found[1].tolist() == [total["a"] // coarse, total["b"] // coarse]
 
 

@@ -21,7 +21,7 @@ def marked(people, keys):
 def tallied(rows, rule, mark=marked):
     """Votes and weights by key, of rows (person, key)."""
     listed = np.array([p << BITS | k for p, k in rows], dtype=np.int64)
-    found = Words(listed, BITS, 1 << BITS, mark).tallied(rule)
+    found = Words(listed, BITS, 1 << BITS, mark).votes_and_weights(rule)
     return tuple(Counter(dict(enumerate(map(int, each)))) for each in found)
 
 
@@ -111,7 +111,7 @@ def test_blocks_change_nothing(monkeypatch, size):
     listed = np.array([p << BITS | k for p, k in crowd(4)], dtype=np.int64)
     blocks = Words(listed, BITS, 1 << BITS, marked)
     assert len(list(Words(np.sort(listed), BITS, 1, marked)._blocks())) > 4
-    assert tuple(map(tuple, blocks.tallied(rule))) == tuple(
+    assert tuple(map(tuple, blocks.votes_and_weights(rule))) == tuple(
         tuple(each[k] for k in range(1 << BITS)) for each in whole
     )
 
@@ -149,6 +149,6 @@ def test_a_mark_of_places_is_found():
 
 def test_keeping_every_key_is_found(monkeypatch):
     # The twin that must fail: a heavy person votes for all of their keys.
-    monkeypatch.setattr(Words, "_kept", lambda _, person, *__: person >= 0)
+    monkeypatch.setattr(Words, "_kept_keys", lambda _, person, *__: person >= 0)
     with pytest.raises(AssertionError):
         check_one_person([(1, k) for k in range(5)], Rule(2, 3, cut=False))

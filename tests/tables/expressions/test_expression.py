@@ -258,7 +258,9 @@ def answers(engine, texts):
     found = {}
     for start in range(0, len(texts), 12):
         some = texts[start : start + 12]
-        values = {f"v{n}": expression.typed(table, t).value for n, t in enumerate(some)}
+        values = {
+            f"v{n}": expression.typed_value(table, t).value for n, t in enumerate(some)
+        }
         rows = engines.fetch(table.select("id", **values)).to_pylist()
         rows.sort(key=lambda row: row["id"])
         for n, text in enumerate(some):
@@ -370,7 +372,7 @@ REFUSED = [
 def test_what_is_not_total_is_refused(table, text):
     # HAZARDS Q1, Q4.
     with pytest.raises(Unsupported):
-        expression.typed(table, text)
+        expression.typed_value(table, text)
 
 
 @pytest.mark.parametrize("bad", [(1, 1, 3), (0, 1, 0), (0, math.inf, 2), (2, 1, 2)])
@@ -382,9 +384,9 @@ def test_bad_bins_are_refused(bad):
 def test_long_expressions_stay_short_or_are_refused(table):
     from hush.tables.expressions.types import node_count
 
-    assert node_count(expression.typed(table, "x / y * 60 + i").value) < 200
+    assert node_count(expression.typed_value(table, "x / y * 60 + i").value) < 200
     with pytest.raises(Unsupported, match="select"):
-        expression.typed(table, " / ".join(["(x * y)"] * 40))
+        expression.typed_value(table, " / ".join(["(x * y)"] * 40))
 
 
 def test_a_text_where_a_number_is_needed_says_how(table):

@@ -246,6 +246,6 @@ def test_ranks_are_a_code_of_different_rows():
 
 def test_a_hash_sees_null_and_order():
     one = packing.Column(np.array([0, 0]), np.array([True, False]))
-    assert len(set(one.hashed.tolist())) == 2
+    assert len(set(one.hash_input.tolist())) == 2
     a, b = np.array([1], np.uint64), np.array([2], np.uint64)
     assert mixed_words(a, b) != mixed_words(b, a)

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from hush import checks
-from hush.audit.auditor import Batch, Many, audit, many
+from hush.audit.auditor import Batch, Many, audit, draws_of
 from hush.audit.outputs import Floats
 from hush.noise import SECURE, Source
 from hush.privacy.curve import Curve, checked_curve
@@ -112,9 +112,9 @@ def membership(
         tested = int(0.9 * found.tested)  # a coin chose the sides
         alpha, power = (np.array(side) for side in found.roc)
         return Membership(alpha, power, claim, found.samples, _margin(tested // 2))
-    draw = many(run, batch, source, timing=False)
+    draw = draws_of(run, batch, source, timing=False)
     half = samples // 2
-    out, inside = (_scored(draw(each, half), score) for each in (data, neighbor))
+    out, inside = (_scores(draw(each, half), score) for each in (data, neighbor))
     cuts = np.unique(np.concatenate([out, inside]))
     if len(cuts) > 512:
         cuts = np.quantile(cuts, np.linspace(0, 1, 512), method="nearest")
@@ -125,7 +125,7 @@ def membership(
     return Membership(alpha, power, claim, samples, _margin(half))
 
 
-def _scored(results: Any, score: Callable[[Any], float]) -> Floats:
+def _scores(results: Any, score: Callable[[Any], float]) -> Floats:
     rows = results.rows if isinstance(results, Batch) else results
     return np.array([float(score(each)) for each in rows])
 

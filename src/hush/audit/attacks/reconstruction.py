@@ -135,7 +135,7 @@ def _product(matrix: Bits, vector: Any) -> Floats:
     return np.concatenate(parts).astype(np.float64)
 
 
-def _transposed(matrix: Bits, vector: Floats) -> Floats:
+def _transposed_product(matrix: Bits, vector: Floats) -> Floats:
     rows = max(1, _CHUNK // matrix.shape[1])
     total = np.zeros(matrix.shape[1])
     for i in range(0, len(matrix), rows):
@@ -153,7 +153,7 @@ def _least_squares(asked: Bits, answers: Floats) -> Floats:
     """
     left = answers - asked.sum(axis=1) / 2
     x = np.zeros(asked.shape[1])
-    gradient = _transposed(asked, left)
+    gradient = _transposed_product(asked, left)
     way, size = gradient.copy(), float(gradient @ gradient)
     stop = 1e-12 * size
     for _ in range(60):
@@ -163,7 +163,7 @@ def _least_squares(asked: Bits, answers: Floats) -> Floats:
         step = size / float(image @ image)
         x += step * way
         left = left - step * image
-        gradient = _transposed(asked, left)
+        gradient = _transposed_product(asked, left)
         new = float(gradient @ gradient)
         way, size = gradient + (new / size) * way, new
     return x + 0.5
@@ -265,17 +265,17 @@ class _Program:
         self.matrix, self.answers = asked.astype(np.float64), answers
         count, people = asked.shape
         self.x = np.full(people, 0.5)
-        self.t = 1.1 * float(np.max(np.abs(self.left()))) + 1.0
+        self.t = 1.1 * float(np.max(np.abs(self.residual()))) + 1.0
         near = self.t / (2 * count)
         # The multipliers of the answers sum to one, as they must at the end.
         self.duals = [np.full(count, 0.5 / count)] * 2 + [near / self.x] * 2
 
-    def left(self) -> Floats:
+    def residual(self) -> Floats:
         found: Floats = self.matrix @ self.x - self.answers
         return found
 
     def slacks(self) -> Parts:
-        left = self.left()
+        left = self.residual()
         return [self.t - left, self.t + left, self.x, 1 - self.x]
 
     def residuals(self) -> Floats:
@@ -312,7 +312,7 @@ def _advance(program: _Program, slacks: Parts, gap: float) -> None:
     solve = _factorized(program.matrix, weights)
     residuals = program.residuals()
 
-    def towards(target: Parts) -> tuple[Floats, Parts, Parts]:
+    def step_towards(target: Parts) -> tuple[Floats, Parts, Parts]:
         wanted = [
             goal / slack - dual
             for goal, slack, dual in zip(target, slacks, program.duals, strict=True)
@@ -327,14 +327,14 @@ def _advance(program: _Program, slacks: Parts, gap: float) -> None:
         duals = [w - v * m for w, v, m in zip(wanted, weights, moved, strict=True)]
         return step, moved, duals
 
-    _, moved, duals = towards([np.zeros_like(each) for each in slacks])
+    _, moved, duals = step_towards([np.zeros_like(each) for each in slacks])
     after = _dot(
         [d + _longest(program.duals, duals) * e
          for d, e in zip(program.duals, duals, strict=True)],
         [s + _longest(slacks, moved) * e for s, e in zip(slacks, moved, strict=True)],
     )  # fmt: skip
     middle = (after / gap) ** 3 * gap / sum(map(len, slacks))
-    step, moved, duals = towards(
+    step, moved, duals = step_towards(
         [middle - s * d for s, d in zip(moved, duals, strict=True)]
     )
     far, near = _longest(slacks, moved), _longest(program.duals, duals)
@@ -392,16 +392,16 @@ def recovered_figure(
     One line per number of questions, in multiples of `people`; errors are uniform. The
     dots are Laplace answers to the largest number of questions under one total ε.
     """
-    from hush.plots.style import COLORS, INK, new
+    from hush.plots.style import COLORS, INK, new_axes
 
-    axes = new(axes, wide=5.2, high=4.2)
+    axes = new_axes(axes, wide=5.2, high=4.2)
     secret = np.asarray(integers(2, people, source=source)) == 1
     sizes, root = np.geomspace(0.02, 200, 17), np.sqrt(people)
     for shade, count in zip(
         np.linspace(0.35, 1, len(questions)), questions, strict=True
     ):
         shares = [
-            _recovered(secret, count, _uniform(size * root, source), source)
+            _recovered_share(secret, count, _uniform(size * root, source), source)
             for size in sizes
         ]
         label = f"{count * people} questions"
@@ -409,7 +409,7 @@ def recovered_figure(
     most = max(questions)
     for epsilon in (1.0, 10.0, 100.0, 1000.0, 10_000.0):
         noise = Laplace(scale=most * people / epsilon)
-        share = _recovered(secret, most, _drawn(noise, source), source)
+        share = _recovered_share(secret, most, _laplace_errors(noise, source), source)
         # A uniform error of ±e has standard deviation e/√3.
         place = noise.error.std * np.sqrt(3) / root
         axes.plot(place, share, "o", color=COLORS[0])
@@ -432,11 +432,11 @@ def _uniform(size: float, source: Source) -> Callable[[int], Any]:
     return draw
 
 
-def _drawn(mechanism: Laplace, source: Source) -> Callable[[int], Any]:
+def _laplace_errors(mechanism: Laplace, source: Source) -> Callable[[int], Any]:
     return lambda count: mechanism.run(np.zeros(count), source=source)
 
 
-def _recovered(
+def _recovered_share(
     secret: Any, count: int, errors: Callable[[int], Any], source: Source
 ) -> float:
     def batch(asked: Any) -> Any:

@@ -25,10 +25,12 @@ _FILES = (
 )
 
 
-def _cleared(folder: Path) -> Path:
+def _empty_folder(folder: Path) -> Path:
     """Return the folder without an earlier demo in it; refuse one that is not ours."""
     if folder.exists():
-        if not folder.is_dir() or (any(folder.iterdir()) and not _ours(folder)):
+        if not folder.is_dir() or (
+            any(folder.iterdir()) and not _is_demo_folder(folder)
+        ):
             raise InvalidArgument(
                 f"{str(folder)!r} holds other things than an earlier demo. Name "
                 "another folder with --folder."
@@ -40,7 +42,7 @@ def _cleared(folder: Path) -> Path:
     return folder
 
 
-def _ours(folder: Path) -> bool:
+def _is_demo_folder(folder: Path) -> bool:
     return (folder / _MARK).is_file() and all(
         each.name in _FILES for each in folder.iterdir()
     )
@@ -48,7 +50,7 @@ def _ours(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _steps(out: Session, count: int) -> Iterator[Any]:
-    """Show how far the demo is, where somebody is looking."""
+    """Show how far the demo is, if the output is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -66,7 +68,7 @@ def _steps(out: Session, count: int) -> Iterator[Any]:
         yield lambda words: bar.update(task, advance=1, description=words)
 
 
-def _shown(asked: Any, index: int) -> Iterator[Any]:
+def _answer_lines(asked: Any, index: int) -> Iterator[Any]:
     from hush.cli.demo.page import cost
 
     yield Text(f"{index}. {asked.title}  ({cost(asked)})", style="bold")
@@ -107,9 +109,9 @@ def demo(
         from hush.cli.demo.page import page
         from hush.cli.demo.town import Town
 
-        place = _cleared(folder)
+        place = _empty_folder(folder)
         with _steps(out, 4 + len(questions.QUESTIONS)) as step:
-            town = Town.built()
+            town = Town.build()
             town.write(place / "trips.parquet")
             step("opening it")
             ledger = hush.Ledger.open(
@@ -129,14 +131,14 @@ def demo(
                 for each in questions.ask_all(data, town):
                     answers.append(each)
                     step(each.title)
-                refusal = questions.refused(data)
-                points = questions.tried(data)
+                refusal = questions.refusal_text(data)
+                points = questions.errors_by_epsilon(data)
                 whole = str(ledger.verify())
             text = page(answers, refusal, points, whole)
             (place / "report.html").write_text(text, encoding="utf-8")
             step("done")
         for i, each in enumerate(answers, 1):
-            out.show(*_shown(each, i))
+            out.show(*_answer_lines(each, i))
         out.show(f"5. One question too many: {refusal}\n")
         out.show(
             "Protected is every person with all their trips. The truth is shown only "
@@ -144,7 +146,7 @@ def demo(
             "answers move.",
             f"Report: {place / 'report.html'}",
         )
-        out.give(
+        out.print_json(
             answers=[each.to_dict() for each in answers],
             refused=refusal,
             ledger=whole,

@@ -196,7 +196,7 @@ def number(value: float) -> str:
     return f"{value:.0f}" if size >= 100 else f"{value:.3g}"
 
 
-def signed(value: float) -> str:
+def signed_text(value: float) -> str:
     """Return a deviation, with its sign."""
     return "0" if value == 0 else f"{'+' if value > 0 else '−'}{number(abs(value))}"
 
@@ -257,7 +257,7 @@ def dots(panel: Panel) -> str:
         text(_LEFT, 16, "released value", "small bold"),
         text(_RIGHT, 16, "its 95 % interval, around the truth at 0", "small bold"),
         _grid(values, bottom, panel.unit, number, 4),
-        _grid(off, bottom, f"{panel.unit} above or below the truth", signed, 7),
+        _grid(off, bottom, f"{panel.unit} above or below the truth", signed_text, 7),
         line(off.at(0), _TOP - 4, off.at(0), bottom, "truth"),
     ]
     for i, row in enumerate(rows):

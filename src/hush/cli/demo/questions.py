@@ -107,7 +107,7 @@ def _by_region(data: "Dataset") -> Any:
 
 
 def _counts(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
-    truths = [town.inside(name).sum() for name in REGIONS]
+    truths = [town.is_in_region(name).sum() for name in REGIONS]
     panel = _panel(answer, "trips", "trips", REGIONS, truths)
     return (panel,), (
         "The regions are public: each appears whether or not anybody went there."
@@ -115,7 +115,7 @@ def _counts(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
 
 
 def _means(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
-    inside = [town.inside(name) for name in REGIONS]
+    inside = [town.is_in_region(name) for name in REGIONS]
     minutes = [town.minutes[here].mean() for here in inside]
     fares = [town.fare[here].mean() for here in inside]
     panels = (
@@ -143,12 +143,12 @@ def _quantiles(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
     )
 
 
-def _places(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
+def _place_panels(answer: Any, town: Town) -> tuple[tuple[Panel, ...], str]:
     found = [key[0] for key in answer.keys]
     truths = [int((town.place == place).sum()) for place in found]
     whole = _panel(answer, "trips", "trips", [f"place {p}" for p in found], truths)
     most = sorted(whole.rows, key=lambda row: -row.value)[:_SHOWN]
-    every, lonely = len(np.unique(town.place)), town.lonely()
+    every, lonely = len(np.unique(town.place)), town.lonely_places()
     return (Panel("trips", "trips", tuple(most)),), (
         f"{len(found)} places were found, the {len(most)} largest are shown. Of the "
         f"{every:,} places in the data, {lonely:,} were visited by one person only; to "
@@ -200,7 +200,7 @@ QUESTIONS = (
         lambda data: data.group_by("place", keys="private", most=ROWS).agg(
             trips=hush.count()
         ),
-        _places,
+        _place_panels,
     ),
 )
 
@@ -211,7 +211,7 @@ def ask_all(data: "Dataset", town: Town) -> Iterator[Asked]:
         yield question.ask(data, town)
 
 
-def refused(data: "Dataset") -> str:
+def refusal_text(data: "Dataset") -> str:
     """Ask for more than is left, and return what the ledger says."""
     try:
         QUESTIONS[1].build(data).release(QUESTIONS[1].epsilon)
@@ -220,7 +220,7 @@ def refused(data: "Dataset") -> str:
     raise AssertionError("the budget was overspent")
 
 
-def tried(data: "Dataset") -> list[tuple[float, float]]:
+def errors_by_epsilon(data: "Dataset") -> list[tuple[float, float]]:
     """Return the error of the first answer for many ε, from plans alone."""
     query = QUESTIONS[0].build(data)
     grid = [float(each) for each in np.geomspace(0.01, 10, 19)]

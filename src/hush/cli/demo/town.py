@@ -28,7 +28,7 @@ class Town:
     place: NDArray[np.int64]
 
     @classmethod
-    def built(cls) -> "Town":
+    def build(cls) -> "Town":
         """Return the town."""
         source = Seeded(2024)
 
@@ -44,7 +44,7 @@ class Town:
             region=np.array(REGIONS)[where],
             minutes=minutes,
             fare=np.round(2.4 + 0.55 * minutes + 1.5 * chance(), 2),
-            # Few places are popular, most are somebody's own front door.
+            # Few places are popular, most are the home of one person.
             place=np.floor(np.exp(chance() * np.log(_PLACES))).astype(np.int64),
         )
 
@@ -58,12 +58,12 @@ class Town:
             columns = ", ".join(names).replace("region", "region::VARCHAR AS region")
             connection.execute(f"COPY (SELECT {columns} FROM town) TO $1", [str(path)])
 
-    def inside(self, region: str) -> NDArray[np.bool_]:
+    def is_in_region(self, region: str) -> NDArray[np.bool_]:
         """Return which trips are in a region."""
         found: NDArray[np.bool_] = self.region == region
         return found
 
-    def lonely(self) -> int:
+    def lonely_places(self) -> int:
         """Return how many places were visited by one person only."""
         pairs = np.unique(self.place * PEOPLE + self.person) // PEOPLE
         return int((np.unique(pairs, return_counts=True)[1] == 1).sum())

@@ -132,11 +132,11 @@ class Lloyd(Mechanism):
         known = np.zeros((self.sums.groups, self.sums.width))
         for step in range(self.steps):
             if step:
-                centers, known = restarted(centers, known, self.sums.std, step)
+                centers, known = restarted_centres(centers, known, self.sums.std, step)
             places = np.where(real, nearest(x, centers), -1)
             noisy = self.sums.run((x, places), source=source)
             known = noisy + _MEMORY * known
-            centers = moved(centers, known, self.sums.std)
+            centers = moved_centres(centers, known, self.sums.std)
         return centers
 
 
@@ -151,14 +151,14 @@ def nearest(x: Floats, centers: Floats) -> NDArray[np.intp]:
     )
 
 
-def moved(centers: Floats, noisy: Floats, std: float) -> Floats:
+def moved_centres(centers: Floats, noisy: Floats, std: float) -> Floats:
     """Return the centres of noisy clusters; as many rows as noise hides stay behind."""
     count = np.maximum(noisy[:, :1], 0.0) + std
     found = (noisy[:, 1:] + std * centers) / count
     return _on_grid(np.clip(found, -1, 1))
 
 
-def restarted(
+def restarted_centres(
     centers: Floats, known: Floats, std: float, step: int
 ) -> tuple[Floats, Floats]:
     """Return centres and sums, those that noise hides beside the largest cluster.
@@ -167,7 +167,7 @@ def restarted(
     """
     centers, known = centers.copy(), known.copy()
     count, columns = centers.shape
-    aside = even(count, columns, after=step * count)
+    aside = even_points(count, columns, after=step * count)
     aside *= _ASIDE / np.abs(aside).max(axis=1, keepdims=True)
     for lost in known[:, 0].argsort():
         large = known[:, 0].argmax()
@@ -178,7 +178,7 @@ def restarted(
     return _on_grid(np.clip(centers, -1, 1)), known
 
 
-def even(count: int, columns: int, after: int = 0) -> Floats:
+def even_points(count: int, columns: int, after: int = 0) -> Floats:
     """Return points of a fixed sequence that fills [-1, 1]^columns evenly.
 
     Point i is i·(1/g, 1/g², ...) modulo 1, g > 1 being the root of g^(d+1) = g + 1.
@@ -195,7 +195,7 @@ def _on_grid(x: Floats) -> Floats:
     return np.asarray(np.ldexp(np.rint(np.ldexp(x, BITS)), -BITS))
 
 
-def spread(count: int, columns: int) -> Points:
+def spread_points(count: int, columns: int) -> Points:
     """Return public points far from each other and half as far from the faces.
 
     Of an even sequence the point furthest from those chosen so far is taken; the
@@ -205,7 +205,7 @@ def spread(count: int, columns: int) -> Points:
         >>> spread(1, 2) == spread(1, 2), len(spread(5, 3))
         (True, 5)
     """
-    drawn = even(100 + 20 * count, columns)
+    drawn = even_points(100 + 20 * count, columns)
     room = 2 * (1 - np.abs(drawn)).min(axis=1)
     chosen = []
     for _ in range(count):
@@ -264,7 +264,7 @@ class KMeans(Named, ClusterMixin, TransformerMixin, Unlabelled):  # type: ignore
         checks.whole("n_clusters", self.n_clusters, at_least=1, at_most=10_000)
         rows = Box.of(self.bounds, columns, intercept=True)
         if self.init is None:
-            starts = spread(self.n_clusters, columns)
+            starts = spread_points(self.n_clusters, columns)
         else:
             given = numbers(self.init)
             if given.shape != (self.n_clusters, columns) or np.isnan(given).any():
@@ -294,13 +294,13 @@ class KMeans(Named, ClusterMixin, TransformerMixin, Unlabelled):  # type: ignore
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """Return the distance to each centre, columns in [-1, 1] and rows clipped."""
-        x = self._inside(X)
+        x = self._in_box(X)
         away = [np.sum((x - each) ** 2, axis=1) for each in self.centers_]
         return np.asarray(np.sqrt(np.column_stack(away)))
 
     def predict(self, X: Any) -> NDArray[np.intp]:  # noqa: N803
         """Return the number of the nearest centre of each row."""
-        return nearest(_on_grid(self._inside(X)), self.centers_)
+        return nearest(_on_grid(self._in_box(X)), self.centers_)
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.intp]:  # noqa: N803
         """Fit, then predict the same rows: labels are as sensitive as those rows."""
@@ -310,6 +310,6 @@ class KMeans(Named, ClusterMixin, TransformerMixin, Unlabelled):  # type: ignore
         """Return minus the sum of squared distances to the nearest centres."""
         return -float(np.sum(self.transform(X).min(axis=1) ** 2))
 
-    def _inside(self, features: Any) -> Floats:
-        checked = self._checked(features)
+    def _in_box(self, features: Any) -> Floats:
+        checked = self._checked_features(features)
         return np.asarray(self.mechanism_.rows.map(checked)[:, :-1])

@@ -16,14 +16,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from hush import checks, suggestions
 from hush.errors import InvalidArgument
-from hush.learn.features import Ball, Box, Rows, apart, either, numeric, shape
+from hush.learn.features import (
+    Ball,
+    Box,
+    Rows,
+    as_objects,
+    check_one_bound,
+    numeric,
+    shape,
+)
 from hush.learn.losses import Loss
 from hush.learn.mechanisms.objective_perturbation import ObjectivePerturbation
-from hush.learn.payment import released
+from hush.learn.payment import release_values
 from hush.learn.targets import Classes, Targets
 from hush.ledger.accounts import check_payer
 from hush.noise import SECURE, Source
-from hush.noise.source import sourced
+from hush.noise.source import checked_source
 
 Floats = NDArray[np.float64]
 _BRIEF = reprlib.Repr()
@@ -51,7 +59,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         if len(args) >= len(by_place):
             names = ", ".join(list(known)[1:])
             raise TypeError(f"{cls.__name__} takes its options by name: {names}.")
-        suggestions.expected(cls.__name__, options, known, suggestions.MODEL)
+        suggestions.check_arguments(cls.__name__, options, known, suggestions.MODEL)
         made: Self = super().__new__(cls)
         return made
 
@@ -63,16 +71,16 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
             checks.real("delta", delta, at_least=0, below=1)
         rows = checks.whole("size", size, at_least=1)
         wide = checks.whole("columns", columns, at_least=1)
-        return self._plain()._plan(rows, wide)
+        return self._with_plain_options()._plan(rows, wide)
 
-    def _plain(self) -> Self:
+    def _with_plain_options(self) -> Self:
         """Return the model with Python's own numbers as its options.
 
         Options stay as they were given, as scikit-learn wants it; what is charged and
         drawn is computed from these.
         """
         given = self.get_params(deep=False)
-        own = {name: _floats(checks.plain(each)) for name, each in given.items()}
+        own = {name: _floats(checks.plain_number(each)) for name, each in given.items()}
         if all(own[name] is given[name] for name in given):
             return self
         return type(self)(**own)
@@ -101,14 +109,14 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, features: Any, value: Any, source: Source, **paying: Any) -> Self:
         """Plan from the public shape, charge, run on `value` and keep what it says."""
-        sourced(source)
+        checked_source(source)
         check_payer(paying["ledger"], paying["key"])
         size, columns = shape(features)
         numeric("X", features)
         mechanism = self.plan(size, columns)
         # Priced at the δ that was planned for; at any other, ε would be another.
         paying["delta"] = self._delta(size)
-        self.release_, found = released(mechanism, value, source, **paying)
+        self.release_, found = release_values(mechanism, value, source, **paying)
         self.mechanism_ = mechanism
         self.curve_ = mechanism.curve()
         self.error_ = mechanism.error
@@ -118,7 +126,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
         self._keep(found)
         return self
 
-    def _checked(self, features: Any) -> Any:
+    def _checked_features(self, features: Any) -> Any:
         """Return features to predict from, if their public shape is that of `fit`."""
         check_is_fitted(self)
         self._check_feature_names(features, reset=False)
@@ -140,7 +148,7 @@ class Learner(ABC, BaseEstimator):  # type: ignore[misc]
 class Model(Learner):
     """A learner from rows and their targets."""
 
-    @suggestions.answering(suggestions.FIT)
+    @suggestions.with_argument_hints(suggestions.FIT)
     def fit(
         self,
         X: Any,  # noqa: N803 (scikit-learn's name)
@@ -167,7 +175,7 @@ class Model(Learner):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        given = y.shape if hasattr(y, "shape") else apart(y).shape
+        given = y.shape if hasattr(y, "shape") else as_objects(y).shape
         if tuple(given) == (size, 1):
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected: y.ravel().",
@@ -194,7 +202,7 @@ class Model(Learner):
 class Unlabelled(Learner):
     """A learner from rows alone."""
 
-    @suggestions.answering(suggestions.FIT)
+    @suggestions.with_argument_hints(suggestions.FIT)
     def fit(
         self,
         X: Any,  # noqa: N803 (scikit-learn's name)
@@ -232,7 +240,7 @@ class LinearModel(Model):
 
     def _rows(self, columns: int) -> Rows:
         """Return the public rule for rows: a ball by `norm`, or a box by `bounds`."""
-        either(self.norm, self.bounds)
+        check_one_bound(self.norm, self.bounds)
         if self.bounds is None:
             return Ball(self.norm, bool(self.fit_intercept))  # type: ignore[arg-type]
         return Box.of(self.bounds, columns, intercept=bool(self.fit_intercept))
@@ -268,7 +276,7 @@ class LinearModel(Model):
 
     def _predictor(self, features: Any) -> Floats:
         """Return x·θ, rows clipped as they were in training."""
-        checked = self._checked(features)
+        checked = self._checked_features(features)
         rows: Rows = self.mechanism_.rows
         found: Floats = rows.map(checked) @ self.theta_.T
         return found

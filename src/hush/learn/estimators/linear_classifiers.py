@@ -36,7 +36,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     def _loss(self, size: int, columns: int) -> Loss:
         """Return the loss for data of a public shape."""
 
-    def _named(self) -> Classes:
+    def _classes(self) -> Classes:
         """Return the classes: public, and 0 and 1 where none are named."""
         return Classes.of((0, 1) if self.classes is None else self.classes)
 
@@ -44,12 +44,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         # Truth values are 0 and 1. Of any other type the labels may be others, and to
         # say so only where they are would tell of them: so it is always said.
         types = [dtype for _, dtype in features.types(targets)]
-        if self.classes is None and not all(map(features.truth, types or [None])):
+        if self.classes is None and not all(map(features.is_truth, types or [None])):
             warnings.warn(_TAKEN, stacklevel=4)  # beyond fit and what answers misses
-        self._named().admit(targets)
+        self._classes().admit(targets)
 
     def _plan(self, size: int, columns: int) -> Any:
-        targets, rows = self._named(), self._rows(columns)
+        targets, rows = self._classes(), self._rows(columns)
         loss = self._loss(size, columns)
         if len(targets.names) == 2:
             return self._objective(loss, rows, targets, size, columns)
@@ -71,7 +71,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         each = [self.mechanism_.rows.unmap(row) for row in np.atleast_2d(self.theta_)]
         self.coef_ = np.array([slopes for slopes, _ in each])
         self.intercept_ = np.array([constant for _, constant in each])
-        self.classes_ = np.array(self._named().names)
+        self.classes_ = np.array(self._classes().names)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return x·θ, positive for the second class, or one column per class."""
@@ -156,7 +156,7 @@ class LogisticRegression(LinearClassifier):
                 "method must be 'objective', 'kng', 'exponential' or 'sgd'; got "
                 f"{self.method!r}."
             )
-        targets = self._named()
+        targets = self._classes()
         if len(targets.names) != 2:
             raise InvalidArgument(
                 f"method={self.method!r} is for two classes; got {self.classes!r}. Use "
@@ -207,7 +207,7 @@ class LogisticRegression(LinearClassifier):
         if self.tail is not None:
             return Logistic(self.tail)
         # Half a unit where noise rules; longer as rows outweigh the least penalty.
-        share = float(self.epsilon) / len(self._named().names) * 2
+        share = float(self.epsilon) / len(self._classes().names) * 2
         return Logistic(0.5 + math.log1p(0.03 * size * share / (columns + 1)))
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803

@@ -11,7 +11,7 @@ from hush.estimate import Estimate
 from hush.learn.bounded_losses import SquareRisk
 from hush.learn.estimators.learner import Floats
 from hush.learn.estimators.poisson_regression import ResponseModel
-from hush.learn.estimators.prior import SPLITS, Prior, best_guess, spend
+from hush.learn.estimators.prior import SPLITS, Prior, best_guess, best_split
 from hush.learn.features import Box
 from hush.learn.losses import LogCosh
 from hush.learn.mechanisms.k_norm_gradient import ExponentialRisk
@@ -146,7 +146,7 @@ class LinearRegression(ResponseModel):
             reach = usual_length(columns, size, float(self.epsilon))
             rows = Box(rows.lower, rows.upper, rows.intercept, reach)
             if rows.intercept and not self.delta:
-                split, share = spend(
+                split, share = best_split(
                     Prior(size, columns, loss.width),
                     self.epsilon,
                     length=rows.length(columns),
@@ -169,7 +169,7 @@ class LinearRegression(ResponseModel):
     def _keep(self, released: Any) -> None:
         self.released_, self.estimate_ = np.asarray(released), None
         if isinstance(self.mechanism_, ObjectivePerturbation):
-            super()._keep(self.released_ * multiples(self.mechanism_))
+            super()._keep(self.released_ * coefficient_multiples(self.mechanism_))
         elif isinstance(self.mechanism_, Moments):
             self.moments_ = self.released_
             self.estimate_ = self._least_squares()
@@ -188,7 +188,7 @@ class LinearRegression(ResponseModel):
         return Slopes(half * slopes, std, effective=math.nan, names=names)
 
 
-def multiples(mechanism: ObjectivePerturbation) -> Floats:
+def coefficient_multiples(mechanism: ObjectivePerturbation) -> Floats:
     """Return what released coefficients are multiplied by: public, ones for a ball.
 
     Without a constant the slopes' multiple is that of a model with one.

@@ -196,7 +196,7 @@ def all_subsets(columns: int) -> NDArray[np.bool_]:
     return (np.arange(1 << columns)[:, None] >> np.arange(columns) & 1).astype(np.bool_)
 
 
-def project(points: Floats, radius: float) -> Floats:
+def project_on_ball(points: Floats, radius: float) -> Floats:
     """Return the nearest points of the ℓ1 ball, row by row.
 
     Example:
@@ -230,7 +230,7 @@ def smallest_squares(
     step = 1 / max(2 * float(np.linalg.eigvalsh(inner)[-1]), 1e-300)
     found = np.empty(len(subsets))
     left = np.arange(len(subsets))
-    beta = project(_unbounded(inner, cross, subsets), radius) * subsets
+    beta = project_on_ball(_ridge_solutions(inner, cross, subsets), radius) * subsets
     ahead, speed = beta, 1.0
     while True:
         mask = subsets[left]
@@ -243,7 +243,7 @@ def smallest_squares(
             return np.maximum(found, 0.0)
         left, beta, ahead, mask = left[~done], beta[~done], ahead[~done], mask[~done]
         moved = ahead - step * 2 * (ahead @ inner - cross) * mask
-        after = project(moved * mask, radius) * mask
+        after = project_on_ball(moved * mask, radius) * mask
         faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
         # Restart where momentum points uphill, so that no problem swings for ever.
         uphill = ((ahead - after) * (after - beta)).sum(axis=1, keepdims=True) > 0
@@ -251,7 +251,9 @@ def smallest_squares(
         ahead, beta, speed = after + push * (after - beta), after, faster
 
 
-def _unbounded(inner: Floats, cross: Floats, subsets: NDArray[np.bool_]) -> Floats:
+def _ridge_solutions(
+    inner: Floats, cross: Floats, subsets: NDArray[np.bool_]
+) -> Floats:
     """Return a start: ridge solutions of every subset, without the ball."""
     d = len(cross)
     both = subsets[:, :, None] & subsets[:, None, :]

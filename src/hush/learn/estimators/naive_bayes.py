@@ -204,7 +204,7 @@ class GaussianNB(Posterior):
 
     def _joint(self, features: Any) -> Floats:
         """Return log P(class) + log p(row | class), up to a constant per row."""
-        checked = self._checked(features)
+        checked = self._checked_features(features)
         x = self.mechanism_.rows.map(checked)[:, :-1]
         found = np.empty((len(x), len(self.classes_)))
         for place, prior in enumerate(self.class_prior_):

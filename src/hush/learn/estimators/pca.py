@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hush import checks
 from hush.learn.estimators.learner import Floats, Unlabelled
-from hush.learn.features import Ball, Box, either, numbers
+from hush.learn.features import Ball, Box, check_one_bound, numbers
 from hush.learn.mechanisms.scatter import Scatter
 
 _WIDEST = 1e150  # squares of half-widths must be floats
@@ -68,7 +68,7 @@ class PCA(Named, TransformerMixin, Unlabelled):  # type: ignore[misc]
         )
 
     def _rows(self, columns: int) -> Ball | Box:
-        either(self.norm, self.bounds)
+        check_one_bound(self.norm, self.bounds)
         if self.bounds is None:
             checks.real("norm", self.norm, above=0, at_most=_WIDEST)
             return Ball(self.norm, intercept=False)  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ class PCA(Named, TransformerMixin, Unlabelled):  # type: ignore[misc]
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """Return coordinates of rows, clipped as in `fit`: as sensitive as they are."""
-        checked = self._checked(X)
+        checked = self._checked_features(X)
         rows = self.mechanism_.rows
         inside = rows.map(checked)
         if isinstance(rows, Box):

@@ -54,7 +54,7 @@ class Prior:
     width: float
 
     @property
-    def _bends(self) -> tuple[float, float]:
+    def _curvatures(self) -> tuple[float, float]:
         """Expected second derivatives of the loss, for a slope and for the constant."""
         bend = self.size / math.sqrt(1 + 2 * RESIDUAL / self.width**2)
         return bend * COLUMN, bend
@@ -63,14 +63,14 @@ class Prior:
         slope, constant = (
             bend * (bend + penalty) * var / (bend * bend * var + std * std)
             for bend, var, std in zip(
-                self._bends, (_slope(self.columns), MEAN), stds, strict=True
+                self._curvatures, (_slope(self.columns), MEAN), stds, strict=True
             )
         )
         return min(slope, 1.0), constant
 
     def factors(self, penalty: float, noise: Perturbation) -> Floats:
         """Return a multiple for each slope and, last, one for the constant."""
-        spread = noise.spread(self.columns + 1)
+        spread = noise.stds(self.columns + 1)
         slope, constant = self._pair(penalty, (float(spread[0]), float(spread[-1])))
         return np.array([*[slope] * self.columns, constant])
 
@@ -82,14 +82,19 @@ class Prior:
         weights, squares = (SIGNAL, MEAN), (self.columns * COLUMN, 1.0)
         total = 0.0
         for factor, bend, std, weight, square in zip(
-            self._pair(penalty, stds), self._bends, stds, weights, squares, strict=True
+            self._pair(penalty, stds),
+            self._curvatures,
+            stds,
+            weights,
+            squares,
+            strict=True,
         ):
             kept = factor / (bend + penalty)
             total += (kept * bend - 1) ** 2 * weight + (kept * std) ** 2 * square
         return total
 
 
-def spend(
+def best_split(
     prior: Prior,
     epsilon: float,
     *,
@@ -137,7 +142,7 @@ def best_guess(mechanism: Moments, gram: Floats) -> Floats:
 
     Reference: docs/proofs/learn_moments.md.
     """
-    inner, doubt = _expected(mechanism, gram)
+    inner, doubt = _shrunken_gram(mechanism, gram)
     n, d, sums = mechanism.size, len(gram) - 2, gram[:-1, -1]
     sampled = n * RESIDUAL * np.append(np.full(d, COLUMN), 1.0)
     guesses, logs = [], []
@@ -153,7 +158,7 @@ def best_guess(mechanism: Moments, gram: Floats) -> Floats:
     return found
 
 
-def _expected(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
+def _shrunken_gram(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
     """Return the Gram matrix drawn to what is expected, and variances left in it."""
     n, d = mechanism.size, len(gram) - 2
     column = np.arange(d)

@@ -118,7 +118,7 @@ class RandomForestClassifier(Posterior):
 
     def _joint(self, features: Any) -> Floats:
         """Return the tempered log odds of each class, up to a constant per row."""
-        checked = self._checked(features)
+        checked = self._checked_features(features)
         x = np.ascontiguousarray(self.mechanism_.rows.map(checked)[:, :-1])
         found = np.tile(np.log(self.class_prior_), (len(x), 1))
         for tree, ratios in enumerate(self._ratios):

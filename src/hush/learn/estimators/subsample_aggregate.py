@@ -269,7 +269,7 @@ class SubsampleAggregate(Model):
         """Return the linear predictor of averaged coefficients."""
         if not self._learns:
             raise InvalidArgument("estimator is a function: read value_ instead.")
-        rows = np.asarray(self._checked(X), dtype=np.float64)
+        rows = np.asarray(self._checked_features(X), dtype=np.float64)
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
 

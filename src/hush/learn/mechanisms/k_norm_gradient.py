@@ -146,7 +146,7 @@ class Sampled(Mechanism):
         step = self.grid.step
         diamond = Diamond(self.dimension, math.floor(Fraction(self.radius) / step))
         with np.errstate(all="ignore"):  # a warning would depend on the data
-            cover = Cover.whole(
+            cover = Cover.one_cube(
                 self.potential(x, y), diamond, float(step), self.scale, self.rounding
             )
             return self.grid.floats(draw(cover, source))
@@ -179,14 +179,14 @@ class KNormGradient(Sampled):
     most = 3
 
     def __post_init__(self) -> None:
-        longest(self.norm, 1)
+        corner_norm(self.norm, 1)
         super().__post_init__()
 
     @property
     def move(self) -> float:
         """Two gradients of one row."""
         steep = self.risk.steepest(self.radius)
-        return 2 * steep * longest(self.norm, self.dimension)
+        return 2 * steep * corner_norm(self.norm, self.dimension)
 
     @property
     def rounding(self) -> float:
@@ -201,7 +201,7 @@ class KNormGradient(Sampled):
     @property
     def error(self) -> Excess:
         """A bound on the norm of the gradient at the answer."""
-        long, ridge = longest(self.norm, self.dimension), self.penalty * self.radius
+        long, ridge = corner_norm(self.norm, self.dimension), self.penalty * self.radius
         bend = 2 * (self.size * self.risk.curvature * self.radius * long + ridge)
         most = self.size * self.risk.steepest(self.radius) * long + ridge
         return Excess(self.dimension, self.scale, bend, most)
@@ -235,12 +235,12 @@ class ExponentialRisk(Sampled):
     @property
     def move(self) -> float:
         """The spread of a row's loss."""
-        return self.risk.spread(self.radius)
+        return self.risk.loss_range(self.radius)
 
     @property
     def rounding(self) -> float:
         """Of the sum of losses."""
-        top = self.risk.spread(self.radius) + 1
+        top = self.risk.loss_range(self.radius) + 1
         return rounding(self.size, self.dimension, top, self.penalty, self.radius)
 
     def potential(self, rows: Any, targets: Any) -> Potential:
@@ -254,7 +254,7 @@ class ExponentialRisk(Sampled):
         return Excess(self.dimension, self.scale, reach, reach)
 
 
-def longest(norm: float, dimension: int) -> float:
+def corner_norm(norm: float, dimension: int) -> float:
     """Return a bound on vectors of [-1, 1]^d in the ℓ1, ℓ2 or ℓ∞ norm.
 
     Example:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hush.learn.mechanisms.potential import Potential
 from hush.noise import SECURE, Source, integers
-from hush.noise.bernoulli import flips
+from hush.noise.bernoulli import coin_flips
 from hush.noise.inversion import Bracket, exp_bracket
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Diamond:
         """Return which points lie inside."""
         return np.asarray(np.abs(points).sum(axis=1) <= self.radius)
 
-    def meets(self, corners: Points, sides: Points) -> NDArray[np.bool_]:
+    def has_points(self, corners: Points, sides: Points) -> NDArray[np.bool_]:
         """Return which cubes have a point inside."""
         far = corners + sides[:, None] - 1
         near = np.maximum(np.maximum(corners, -far), 0)
@@ -72,7 +72,7 @@ class Cover:
     middle: Floats  # the potential at the centre: no promise, it guides the refining
 
     @classmethod
-    def whole(
+    def one_cube(
         cls,
         potential: Potential,
         diamond: Diamond,
@@ -85,10 +85,10 @@ class Cover:
         side = np.array([2 * diamond.half], dtype=np.int64)
         none, no = (corner[:0], side[:0]), np.zeros(0)
         empty = cls(potential, diamond, step, scale, slack, *none, no, no)
-        return empty._with(corner, side)
+        return empty._with_cubes(corner, side)
 
-    def _with(self, corners: Points, sides: Points) -> "Cover":
-        inside = self.diamond.meets(corners, sides)
+    def _with_cubes(self, corners: Points, sides: Points) -> "Cover":
+        inside = self.diamond.has_points(corners, sides)
         corners, sides = corners[inside], sides[inside]
         half = (sides - 1) / 2  # whole and half steps: exact
         lower, middle = self.potential.below(
@@ -108,7 +108,7 @@ class Cover:
         volume = self.diamond.dimension * np.log(self.sides)
         return np.asarray(volume - (self.lower - self.lower.min()) / self.scale)
 
-    def refined(self, kept: float, most: int) -> "Cover":
+    def refine(self, kept: float, most: int) -> "Cover":
         """Return a cover of at most about `most` cubes that keeps about `kept`.
 
         The fewest cubes that together lose half of what is lost are halved.
@@ -128,10 +128,10 @@ class Cover:
             count = 1 + int(np.searchsorted(total, total[-1] / 2))
             large = np.zeros(len(lost), dtype=np.bool_)
             large[order[:count]] = True
-            cover = cover._halved(large & (cover.sides > 1))
+            cover = cover._halve(large & (cover.sides > 1))
         return cover
 
-    def _halved(self, large: NDArray[np.bool_]) -> "Cover":
+    def _halve(self, large: NDArray[np.bool_]) -> "Cover":
         d = self.diamond.dimension
         sides = self.sides[large] // 2
         moves = np.array(list(itertools.product((0, 1), repeat=d)), dtype=np.int64)
@@ -143,9 +143,9 @@ class Cover:
             lower=self.lower[~large],
             middle=self.middle[~large],
         )
-        return kept._with(corners.reshape(-1, d), np.repeat(sides, len(moves)))
+        return kept._with_cubes(corners.reshape(-1, d), np.repeat(sides, len(moves)))
 
-    def tries(self, count: int, source: Source) -> Points | None:
+    def first_accepted(self, count: int, source: Source) -> Points | None:
         """Return the first point kept of `count` proposals, or none.
 
         Guarantee: a kept point has exactly the law exp(-potential/scale) on the
@@ -193,7 +193,7 @@ def _coins(
         return share[place] * low, share[place] * high
 
     factor = np.array([float(each) for each in share])
-    return flips(factor * np.exp(-cost / scale), exact, source)
+    return coin_flips(factor * np.exp(-cost / scale), exact, source)
 
 
 def draw(cover: Cover, source: Source = SECURE) -> Points:
@@ -205,8 +205,8 @@ def draw(cover: Cover, source: Source = SECURE) -> Points:
     """
     kept, most = _KEPT, _CUBES
     while True:
-        cover = cover.refined(kept, most)
-        found = cover.tries(_TRIES, source)
+        cover = cover.refine(kept, most)
+        found = cover.first_accepted(_TRIES, source)
         if found is not None:
             return found
         kept, most = (1 + kept) / 2, 2 * most

@@ -17,7 +17,7 @@ from hush.errors import InvalidArgument
 from hush.learn.bounded_losses import SquareRisk
 from hush.learn.exact_sums import MOST, exact_rows
 from hush.learn.features import Box
-from hush.learn.mechanisms.k_norm_gradient import Excess, longest
+from hush.learn.mechanisms.k_norm_gradient import Excess, corner_norm
 from hush.learn.mechanisms.linear_image import Image, closeness, exact_solve, solve
 from hush.learn.mechanisms.objective_noise import KNormNoise
 from hush.learn.targets import Response
@@ -78,7 +78,7 @@ class LeastSquaresGradient(Mechanism):
     @property
     def move(self) -> float:
         """How far two gradients can be apart, in the norm of the noise."""
-        long = longest(self.perturbation.norm, self.dimension)
+        long = corner_norm(self.perturbation.norm, self.dimension)
         return 2 * SquareRisk().steepest(self.radius) * long
 
     @property
@@ -110,7 +110,7 @@ class LeastSquaresGradient(Mechanism):
     @property
     def error(self) -> Excess:
         """A bound on the norm of the gradient at an answer that is not given up."""
-        long = longest(self.perturbation.norm, self.dimension)
+        long = corner_norm(self.perturbation.norm, self.dimension)
         ridge = self.penalty * self.radius
         bend = 2 * (self.size * self.radius * long + ridge)
         most = self.size * self.move / 2 + ridge

@@ -82,7 +82,7 @@ class Image:
                 return None
             shift = grid.exponent - scale
             if sum(s[1] for s in sizes) <= limit and shift > 0:
-                one, two = (_rounded(ends, shift) for ends in (low, high))
+                one, two = (_rounded_steps(ends, shift) for ends in (low, high))
                 if one == two:
                     return one
             more = _MORE
@@ -103,7 +103,7 @@ def _bits(count: int, size: int, source: Source) -> NDArray[np.object_]:
     return np.array([int(each) for each in drawn], dtype=object)
 
 
-def _rounded(ends: list[int], shift: int) -> list[int]:
+def _rounded_steps(ends: list[int], shift: int) -> list[int]:
     return [(each + (1 << (shift - 1))) >> shift for each in ends]
 
 

@@ -42,7 +42,7 @@ class Perturbation(ABC):
     """A lattice law close to one with a density: how close, and how private."""
 
     @abstractmethod
-    def hidden(self, dimension: int) -> float:
+    def lattice_error(self, dimension: int) -> float:
         """Return how far, in ℓ2, a drawn vector lies from the continuous one."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class Perturbation(ABC):
         """Return one noise vector, exact as floats."""
 
     @abstractmethod
-    def typical(self, dimension: int) -> float:
+    def typical_size(self, dimension: int) -> float:
         """Return a size in ℓ2 that the noise seldom exceeds; no guarantee."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Perturbation(ABC):
         """Return a bound on the ℓ2 norm that holds with probability p."""
 
     @abstractmethod
-    def spread(self, dimension: int) -> NDArray[np.float64]:
+    def stds(self, dimension: int) -> NDArray[np.float64]:
         """Return the standard deviation of each coordinate, up to the lattice."""
 
 
@@ -119,7 +119,7 @@ class KNormNoise(PureNoise):
         steps = math.ceil(Fraction(distance) / self.grid.step + ones)
         return at_least(steps * self.grid.step / Fraction(self.scale))
 
-    def hidden(self, dimension: int) -> float:
+    def lattice_error(self, dimension: int) -> float:
         """Return half the diagonal of a cell."""
         return float(self.grid.step) * math.sqrt(dimension) / 2 * _UP
 
@@ -136,7 +136,7 @@ class KNormNoise(PureNoise):
         """Return one noise vector."""
         return self.grid.floats(self.steps(dimension, source))
 
-    def typical(self, dimension: int) -> float:
+    def typical_size(self, dimension: int) -> float:
         """Return four times the expected ℓ2 norm or more."""
         shape = math.sqrt(dimension) if self.norm == math.inf else 1.0
         return 4 * (dimension + 1) * self.scale * shape
@@ -145,9 +145,9 @@ class KNormNoise(PureNoise):
         """Return the Gamma quantile of the norm, and ℓ2 <= √d·ℓ∞."""
         shape = math.sqrt(dimension) if self.norm == math.inf else 1.0
         radius = float(special.gammaincinv(dimension, p)) * self.scale
-        return radius * shape + self.hidden(dimension)
+        return radius * shape + self.lattice_error(dimension)
 
-    def spread(self, dimension: int) -> NDArray[np.float64]:
+    def stds(self, dimension: int) -> NDArray[np.float64]:
         """Return those of Laplace noise, of a ball's points or of a cube's."""
         if self.norm == math.inf:
             return np.full(dimension, cube_std(self.scale, dimension))
@@ -188,7 +188,7 @@ class GaussianNoise(Perturbation):
         """The public lattice."""
         return Lattice.under(self.std, bits=_BITS)
 
-    def hidden(self, dimension: int) -> float:
+    def lattice_error(self, dimension: int) -> float:
         """Return the length of 60 steps in every coordinate."""
         return float(self.grid.step) * _REACH * math.sqrt(dimension) * _UP
 
@@ -216,15 +216,15 @@ class GaussianNoise(Perturbation):
         rate = Fraction(self.std) / self.grid.step
         return self.grid.floats(discrete_gaussian(rate, dimension, source=source))
 
-    def typical(self, dimension: int) -> float:
+    def typical_size(self, dimension: int) -> float:
         """Return four times the expected ℓ2 norm or more."""
         return 4 * self.std * math.sqrt(dimension + 1)
 
     def quantile(self, p: float, dimension: int) -> float:
         """Return the chi quantile of the norm."""
         square = 2 * float(special.gammaincinv(dimension / 2, p))
-        return self.std * math.sqrt(square) + self.hidden(dimension)
+        return self.std * math.sqrt(square) + self.lattice_error(dimension)
 
-    def spread(self, dimension: int) -> NDArray[np.float64]:
+    def stds(self, dimension: int) -> NDArray[np.float64]:
         """Return `std` for each."""
         return np.full(dimension, self.std)

@@ -129,12 +129,12 @@ class ObjectivePerturbation(Mechanism):
     def tolerance(self) -> float:
         """The gradient norm at which the solver may stop: public."""
         fit = self.size * self.loss.slope_bound * self._length
-        return _TOLERANCE * (fit + self.perturbation.typical(self.dimension))
+        return _TOLERANCE * (fit + self.perturbation.typical_size(self.dimension))
 
     @property
     def radius(self) -> float:
         """How far the solver's answer lies from the ideal release, at most."""
-        hidden = self.perturbation.hidden(self.dimension)
+        hidden = self.perturbation.lattice_error(self.dimension)
         return (hidden + self.tolerance) / self.penalty * _UP
 
     @property
@@ -186,7 +186,7 @@ class ObjectivePerturbation(Mechanism):
         drawn = self.perturbation.draw(self.dimension, source)
         objective = Objective(self.loss, mapped, y, self.penalty, drawn, self._length)
         theta = minimize(objective, self.tolerance)
-        return _released(theta, self.cover, source)
+        return _with_noise(theta, self.cover, source)
 
     @classmethod
     def plan(
@@ -276,7 +276,7 @@ def _gaussian(
     return GaussianNoise(high)
 
 
-def _released(theta: Any, cover: KNormNoise, source: Source) -> NDArray[np.float64]:
+def _with_noise(theta: Any, cover: KNormNoise, source: Source) -> NDArray[np.float64]:
     """Return θ plus noise in whole lattice steps; each θ is rounded exactly."""
     power = cover.grid.exponent
     noise = cover.steps(len(theta), source).tolist()
@@ -329,32 +329,40 @@ class Apart(PureNoise):
         KNormNoise(self.constant, math.inf)
 
     @property
-    def _own(self) -> KNormNoise:
+    def _constant_noise(self) -> KNormNoise:
         return KNormNoise(self.constant, math.inf)
 
     def epsilon(self, distance: Any, dimension: int) -> float:
         """Return the log-ratio at slopes and constants `distance` apart."""
         slopes = self.slopes.epsilon(distance, dimension - 1)
-        return (slopes + self._own.epsilon(distance, 1)) * (1 + 2.0**-50)
+        return (slopes + self._constant_noise.epsilon(distance, 1)) * (1 + 2.0**-50)
 
-    def hidden(self, dimension: int) -> float:
+    def lattice_error(self, dimension: int) -> float:
         """Return both parts' distances, added."""
-        return self.slopes.hidden(dimension - 1) + self._own.hidden(1)
+        return self.slopes.lattice_error(
+            dimension - 1
+        ) + self._constant_noise.lattice_error(1)
 
     def draw(self, dimension: int, source: Source = SECURE) -> NDArray[np.float64]:
         """Return one noise vector, the constant's last."""
         slopes = self.slopes.draw(dimension - 1, source)
-        return np.concatenate([slopes, self._own.draw(1, source)])
+        return np.concatenate([slopes, self._constant_noise.draw(1, source)])
 
-    def typical(self, dimension: int) -> float:
+    def typical_size(self, dimension: int) -> float:
         """Return both parts' sizes, added."""
-        return self.slopes.typical(dimension - 1) + self._own.typical(1)
+        return self.slopes.typical_size(
+            dimension - 1
+        ) + self._constant_noise.typical_size(1)
 
     def quantile(self, p: float, dimension: int) -> float:
         """Return both parts' quantiles, added, with half the chance to fail each."""
         each = (1 + p) / 2
-        return self.slopes.quantile(each, dimension - 1) + self._own.quantile(each, 1)
+        return self.slopes.quantile(
+            each, dimension - 1
+        ) + self._constant_noise.quantile(each, 1)
 
-    def spread(self, dimension: int) -> NDArray[np.float64]:
+    def stds(self, dimension: int) -> NDArray[np.float64]:
         """Return those of the slopes, then that of the constant."""
-        return np.concatenate([self.slopes.spread(dimension - 1), self._own.spread(1)])
+        return np.concatenate(
+            [self.slopes.stds(dimension - 1), self._constant_noise.stds(1)]
+        )

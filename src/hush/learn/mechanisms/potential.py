@@ -40,7 +40,9 @@ class Potential(ABC):
     def below(self, centre: Floats, half: Floats) -> tuple[Floats, Floats]:
         """Return a lower bound on each cube |θ - centre|∞ <= half, and its centre's."""
 
-    def _each(self, theta: Floats, of: Callable[[Floats, slice], Floats]) -> Floats:
+    def _in_blocks(
+        self, theta: Floats, of: Callable[[Floats, slice], Floats]
+    ) -> Floats:
         """Return `of` predictors, some points at a time."""
         count = max(1, _ENTRIES // len(self.rows))
         parts = [slice(i, i + count) for i in range(0, len(theta), count)]
@@ -60,7 +62,7 @@ class GradientNorm(Potential):
 
     def at(self, theta: Floats) -> Floats:
         """Return the norm of the gradient."""
-        found = self._each(theta, lambda z, p: self._slope(z, theta[p]))
+        found = self._in_blocks(theta, lambda z, p: self._slope(z, theta[p]))
         return np.asarray(np.linalg.norm(found, ord=self.norm, axis=1))
 
     def below(self, centre: Floats, half: Floats) -> tuple[Floats, Floats]:
@@ -74,7 +76,7 @@ class GradientNorm(Potential):
             here = np.abs(self._slope(z, centre[part]))
             return np.stack([np.maximum(here - moved, 0.0), here], axis=1)
 
-        norms = np.linalg.norm(self._each(centre, both), ord=self.norm, axis=2)
+        norms = np.linalg.norm(self._in_blocks(centre, both), ord=self.norm, axis=2)
         return norms[:, 0], norms[:, 1]
 
 
@@ -91,11 +93,11 @@ class TotalRisk(Potential):
             loss = self.risk.value(z, self.targets[:, None])
             return np.asarray(loss.sum(axis=0) + ridge)
 
-        return self._each(theta, total)
+        return self._in_blocks(theta, total)
 
     def below(self, centre: Floats, half: Floats) -> tuple[Floats, Floats]:
         """Return the tangent's least value: the risk is convex."""
-        slopes = self._each(centre, lambda z, p: self._slope(z, centre[p]))
+        slopes = self._in_blocks(centre, lambda z, p: self._slope(z, centre[p]))
         here = self.at(centre)
         return here - np.abs(slopes).sum(axis=1) * half, here
 

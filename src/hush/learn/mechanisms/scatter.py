@@ -74,7 +74,7 @@ class Scatter(Mechanism):
         """Return the mechanism with the least noise that is (ε, δ)-private."""
         checks.real("delta", delta, at_least=0, below=1)
         size = checks.whole("size", size, at_least=1, at_most=MOST)
-        count, moved = _count(columns), _moved(rows, columns, size)
+        count, moved = _count(columns), _sensitivity_of_row(rows, columns, size)
         inner: KNorm | Gaussian
         if delta > 0:
             # √k + 1 steps of 2^-40 std for rounding: within this factor for ε >= 1e-4.
@@ -95,7 +95,7 @@ class Scatter(Mechanism):
         people = checks.whole("sensitivity", sensitivity, at_least=0)
         if self._cube:
             return self.inner.curve(2 * people)
-        moved = _moved(self.rows, self.columns, self.size) * people
+        moved = _sensitivity_of_row(self.rows, self.columns, self.size) * people
         if isinstance(self.inner, KNorm):
             return self.inner.curve(moved)
         return self.inner.curve(moved, dimension=max(self.count, 2))
@@ -165,7 +165,7 @@ def _constant(rows: Ball | Box, columns: int) -> float:
     return _length(rows, columns) / 2
 
 
-def _moved(rows: Ball | Box, columns: int, size: int) -> float:
+def _sensitivity_of_row(rows: Ball | Box, columns: int, size: int) -> float:
     """Return how far one row moves everything in ℓ2, rounded weights included."""
     square = _length(rows, columns) ** 2 + _constant(rows, columns) ** 2
     # A weighted sum below n is rounded by n·2^-53, in each of two data sets.

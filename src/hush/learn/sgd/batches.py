@@ -128,7 +128,7 @@ def leaves(data: Any) -> list[Any]:
     types = [each.dtype for each in jax.tree.leaves(described(data))]
     found = []
     for leaf, dtype in zip(jax.tree.leaves(data), types, strict=True):
-        read = _read(leaf) if _is_frame(leaf) else leaf
+        read = _frame_values(leaf) if _is_frame(leaf) else leaf
         if not isinstance(read, jax.Array):
             with np.errstate(all="ignore"):
                 read = np.asarray(read).astype(dtype, copy=False)
@@ -137,7 +137,7 @@ def leaves(data: Any) -> list[Any]:
 
 
 def _described(leaf: Any) -> Any:
-    dtype = _declared(leaf) if _is_frame(leaf) else getattr(leaf, "dtype", None)
+    dtype = _declared_type(leaf) if _is_frame(leaf) else getattr(leaf, "dtype", None)
     try:
         fits = dtype is not None and (
             jnp.issubdtype(dtype, jnp.number) or jnp.issubdtype(dtype, jnp.bool_)
@@ -158,7 +158,7 @@ def _is_frame(leaf: Any) -> bool:
     return type(leaf).__module__.partition(".")[0] in ("pandas", "polars")
 
 
-def _declared(leaf: Any) -> Any:
+def _declared_type(leaf: Any) -> Any:
     """Return the type that the schema of a frame or a series decides.
 
     Where a column may hold nulls it is that of floats, whether it holds any or not.
@@ -172,9 +172,9 @@ def _declared(leaf: Any) -> Any:
     return np.dtype(np.float64)
 
 
-def _read(leaf: Any) -> Any:
+def _frame_values(leaf: Any) -> Any:
     """Return the values of a frame whose columns are numbers."""
-    dtype = _declared(leaf)
+    dtype = _declared_type(leaf)
     return numbers(leaf) if dtype == np.float64 else np.asarray(leaf, dtype=dtype)
 
 

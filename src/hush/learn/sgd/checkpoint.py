@@ -102,7 +102,7 @@ class Checkpoint:
             os.close(folder)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Keep other processes from running the same steps."""
         import fcntl
 

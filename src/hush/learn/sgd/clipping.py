@@ -25,8 +25,8 @@ def _exact() -> lax.Precision | None:
     return None if jax.default_backend() == "cpu" else lax.Precision.HIGHEST
 
 
-def settled(tree: Any, rows: Sequence[Any]) -> Any:
-    """Return the same arrays, held in memory: whoever reads them reads the same bits.
+def in_memory(tree: Any, rows: Sequence[Any]) -> Any:
+    """Return the same arrays, held in memory: every reader gets the same bits.
 
     Left alone, the compiler computes a cheap expression anew for each of its readers,
     and x·y - z with one rounding for one and with two for another. Where it cancels,
@@ -76,7 +76,7 @@ def _contracted(left: jax.Array, right: jax.Array) -> jax.Array:
     return found
 
 
-def _mended(rows: jax.Array, kept: jax.Array) -> jax.Array:
+def _finite_rows(rows: jax.Array, kept: jax.Array) -> jax.Array:
     """Return finite rows: where any is not, those that are not kept become zero.
 
     All rows are nearly always finite. A loop that runs once or never spares the copy
@@ -112,7 +112,7 @@ class Product:
 
     def sums(self, weights: jax.Array, kept: jax.Array, groups: int) -> jax.Array:
         """Return the weighted sums of each group, flat; 0·NaN never arises."""
-        a = _mended(self.inputs, kept)
+        a = _finite_rows(self.inputs, kept)
         g = jnp.where(kept[:, None], self.outputs, 0.0) * weights[:, None]
         left, right = (a, g) if self.rows_first else (g, a)
         if groups == 1:  # a product of matrices, faster than a batch of one
@@ -143,7 +143,7 @@ class Formed:
         ):  # a bias shares this with its layer's product
             scaled = jnp.where(kept[:, None], flat, 0.0) * weights[:, None]
             return jnp.sum(scaled.reshape(groups, -1, flat.shape[1]), axis=1)
-        flat = _mended(flat, kept)
+        flat = _finite_rows(flat, kept)
         return jnp.einsum(
             "km,kmi->ki",
             weights.reshape(groups, -1),
@@ -175,7 +175,7 @@ def gradients(
     (at_taps, at_others), inputs = jax.vmap(slope, in_axes=(None, None, 0))(
         zeros, free, rows
     )
-    at_taps, at_others, inputs = settled((at_taps, at_others, inputs), rows)
+    at_taps, at_others, inputs = in_memory((at_taps, at_others, inputs), rows)
     found: dict[int, Product | Formed] = {}
     for tap, g, a in zip(taps, at_taps, inputs, strict=True):
         found[tap.leaf] = _from_tap(tap, a, g, np.shape(leaves[tap.leaf]))
@@ -238,10 +238,10 @@ def lattice_sums(
     """
     parts = gradients(traced, leaves, rows)
     sums = group_sums(parts, valid, clip, groups)
-    return [integers.rounded(each, inverse, wide=wide) for each in sums]
+    return [integers.rounded_sum(each, inverse, wide=wide) for each in sums]
 
 
-def longest(traced: Traced, leaves: Sequence[Any]) -> int:
+def additions_per_square(traced: Traced, leaves: Sequence[Any]) -> int:
     """Return how many additions a square meets in a norm, at most."""
     found = [rounding_slack.depth(int(np.prod(np.shape(leaf)))) for leaf in leaves]
     for tap in traced.taps:

@@ -15,7 +15,7 @@ from hush.learn.sgd.dp_sgd import Training
 from hush.learn.sgd.per_example import trace
 from hush.learn.sgd.program import Program
 from hush.noise import SECURE, Source
-from hush.noise.source import sourced
+from hush.noise.source import checked_source
 
 
 def clipped_sum(
@@ -43,12 +43,12 @@ def clipped_sum(
     valid = jnp.ones(jnp.shape(leaves[0])[0], bool)
     sums = clipping.group_sums(parts, valid, clip, 1)
     flat = jnp.concatenate([each[0] for each in sums]) * clip
-    return Program.shaped(flat, params)
+    return Program.as_parameters(flat, params)
 
 
 def noise(plan: Training, *, source: Source = SECURE) -> Any:
     """Return one noise vector of a plan, in whole lattice steps of `plan.grid`."""
-    return gradient_noise.steps(plan.deviation, plan.dimension, sourced(source))
+    return gradient_noise.steps(plan.deviation, plan.dimension, checked_source(source))
 
 
 def step(
@@ -61,7 +61,7 @@ def step(
 
     Guarantee: `plan.step_curve()` for each call; `plan.curve()` for `plan.steps` calls.
     """
-    sourced(source)
+    checked_source(source)
     rows = [jnp.asarray(leaf) for leaf in taken(data)]
     # More rows than the plan knows of are no error: that would tell how many there are.
     places = batches.positions(plan.records, rows[0].shape[0])
@@ -72,7 +72,7 @@ def step(
     found = np.where(found < rows[0].shape[0], found, -1)
     least = 2 if plan.sampling == "poisson" else 1  # as in Program.advance
     slots = batches.arranged([found], plan.rows, least)[0]
-    given = program.placed(
+    given = program.on_devices(
         (slots, np.int32(slots.shape[0]), noise(plan, source=source))
     )
     return program.gradient(plan, params, rows, *given)

@@ -85,7 +85,7 @@ class Training(Mechanism):
             )
 
     @classmethod
-    @suggestions.answering(suggestions.TRAIN)
+    @suggestions.with_argument_hints(suggestions.TRAIN)
     def for_epsilon(
         cls,
         epsilon: float,
@@ -262,7 +262,7 @@ class Training(Mechanism):
 _EACH = 8  # what a pass costs besides its rows, in rows
 
 
-def expected(rows: int, batch: int, spread: float) -> float:
+def expected_passes(rows: int, batch: int, spread: float) -> float:
     """Return how many passes of `rows` slots a batch needs on average.
 
     Sizes are taken as normal: this chooses a speed, and nothing depends on it.
@@ -290,7 +290,7 @@ def cheapest(batch: int, spread: float, most: int) -> int:
     stride = max(1, (enough - least) // 512)
 
     def cost(rows: int) -> float:
-        return expected(rows, batch, spread) * (rows + _EACH)
+        return expected_passes(rows, batch, spread) * (rows + _EACH)
 
     return min(range(enough, least - 1, -stride), key=cost)
 

@@ -28,9 +28,9 @@ def steps(
     return np.asarray(drawn).astype(np.int32)
 
 
-def room(size: tuple[int, int]) -> NDArray[np.uint32]:
+def code_buffer(size: tuple[int, int]) -> NDArray[np.uint32]:
     """Return room for `codes`."""
-    return coding.room(math.prod(size)).reshape(size)
+    return coding.aligned_buffer(math.prod(size)).reshape(size)
 
 
 def codes(deviation: Fraction, room: NDArray[np.uint32], source: Source) -> Any:
@@ -40,14 +40,14 @@ def codes(deviation: Fraction, room: NDArray[np.uint32], source: Source) -> Any:
     """
     if deviation >= _WIDEST:
         return steps(deviation, room.shape, source)
-    return coding.coded(deviation).draw(room.ravel(), source).reshape(room.shape)
+    return coding.codes_of(deviation).draw(room.ravel(), source).reshape(room.shape)
 
 
-def decoded(deviation: Fraction, noise: jax.Array) -> jax.Array:
+def decode(deviation: Fraction, noise: jax.Array) -> jax.Array:
     """Return the steps that `codes` stand for, on the device that asks."""
     if noise.dtype != jnp.uint32:
         return noise
-    law = coding.coded(deviation)
+    law = coding.codes_of(deviation)
     noise = lax.optimization_barrier(noise)  # looking up is faster in a loop of its own
     bucket = (noise >> coding.PLACE).astype(jnp.int32)
     block = jnp.asarray(law.table).at[bucket].get(mode="promise_in_bounds")

@@ -24,11 +24,11 @@ def zeros(size: int, *, wide: bool) -> Whole:
     return Whole(none, none if wide else None)
 
 
-def _carried(high: jax.Array, low: jax.Array) -> Whole:
+def _carry(high: jax.Array, low: jax.Array) -> Whole:
     return Whole(high + (low >> 16), low & 0xFFFF)
 
 
-def rounded(sums: jax.Array, inverse: float, *, wide: bool) -> Whole:
+def rounded_sum(sums: jax.Array, inverse: float, *, wide: bool) -> Whole:
     """Return Σ_k rint(sums[k]·inverse): groups are rounded, then added exactly.
 
     Clipped sums are below 2^31 steps by the choice of the lattice.
@@ -36,21 +36,21 @@ def rounded(sums: jax.Array, inverse: float, *, wide: bool) -> Whole:
     steps = jnp.rint(sums * inverse).astype(jnp.int32)
     if not wide:
         return Whole(jnp.sum(steps, axis=0), None)
-    return _carried(jnp.sum(steps >> 16, axis=0), jnp.sum(steps & 0xFFFF, axis=0))
+    return _carry(jnp.sum(steps >> 16, axis=0), jnp.sum(steps & 0xFFFF, axis=0))
 
 
 def add(one: Whole, two: Whole) -> Whole:
     """Return the sum."""
     if one.low is None or two.low is None:
         return Whole(one.high + two.high, None)
-    return _carried(one.high + two.high, one.low + two.low)
+    return _carry(one.high + two.high, one.low + two.low)
 
 
 def add_steps(one: Whole, steps: jax.Array) -> Whole:
     """Return the sum with 32-bit whole numbers."""
     if one.low is None:
         return Whole(one.high + steps, None)
-    return _carried(one.high + (steps >> 16), one.low + (steps & 0xFFFF))
+    return _carry(one.high + (steps >> 16), one.low + (steps & 0xFFFF))
 
 
 def floats(number: Whole, step: float) -> jax.Array:

@@ -161,7 +161,7 @@ def _closed(value: Any) -> bool:
 
 
 def _refuse_meetings(jaxpr: Jaxpr) -> None:
-    """Refuse equations through which rows could meet, or speak, unclipped.
+    """Refuse equations through which rows could mix, or leave, unclipped.
 
     They are known by their names, before any row is read.
     """

@@ -16,7 +16,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from hush.learn.sgd import batches, gradient_noise, integers
-from hush.learn.sgd.clipping import lattice_sums, longest, settled
+from hush.learn.sgd.clipping import additions_per_square, in_memory, lattice_sums
 from hush.learn.sgd.dp_sgd import Training
 from hush.learn.sgd.per_example import Traced, constants, trace
 from hush.noise import Source, permutation
@@ -65,12 +65,12 @@ class Program:
         return sum(int(np.size(leaf)) for leaf in self.leaves)
 
     @cached_property
-    def longest(self) -> int:
+    def additions_per_square(self) -> int:
         """How many additions a square meets in a norm, at most."""
-        return longest(self.traced, self.leaves)
+        return additions_per_square(self.traced, self.leaves)
 
     @cached_property
-    def widest(self) -> int:
+    def most_rows(self) -> int:
         """How many rows a pass may hold: fewer where their convolutions are large."""
         each = 1
         for tap in self.traced.taps:
@@ -113,7 +113,7 @@ class Program:
             return None
         return Mesh(np.array(self.devices), ("rows",))
 
-    def placed(self, tree: Any) -> Any:
+    def on_devices(self, tree: Any) -> Any:
         """Return arrays on the devices of this program, whole on each of them."""
         if self._mesh is None:
             return jax.device_put(tree)
@@ -133,7 +133,7 @@ class Program:
         ]
         # Copied out, so that nothing after depends on how many rows there are.
         rows = [leaf[jnp.maximum(slots, 0)] for leaf in data]
-        rows = settled(rows, rows)
+        rows = in_memory(rows, rows)
         return lattice_sums(
             self.traced,
             leaves,
@@ -145,7 +145,7 @@ class Program:
             wide=plan.wide,
         )
 
-    def noisy(
+    def noisy_gradient(
         self,
         plan: Training,
         params: Any,
@@ -161,15 +161,15 @@ class Program:
         else:
 
             def more(i: Any, found: list[integers.Whole]) -> list[integers.Whole]:
-                return self._more(plan, params, data, slots[i], found)
+                return self._add_pass(plan, params, data, slots[i], found)
 
             total = lax.fori_loop(0, passes, more, self._empty(plan))
-        return self._noised(plan, params, total, noise)
+        return self._add_noise(plan, params, total, noise)
 
     def _empty(self, plan: Training) -> list[integers.Whole]:
         return [integers.zeros(int(np.size(x)), wide=plan.wide) for x in self.leaves]
 
-    def _more(
+    def _add_pass(
         self,
         plan: Training,
         params: Any,
@@ -180,21 +180,21 @@ class Program:
         fresh = self.sum(plan, jax.tree.leaves(params), data, slots)
         return [integers.add(a, b) for a, b in zip(found, fresh, strict=True)]
 
-    def _noised(
+    def _add_noise(
         self, plan: Training, params: Any, total: list[integers.Whole], noise: Any
     ) -> Any:
         unit = float(plan.grid.step) * float(plan.clip) / plan.batch
-        drawn = gradient_noise.decoded(plan.deviation, noise)
+        drawn = gradient_noise.decode(plan.deviation, noise)
         noisy = [
             integers.floats(integers.add_steps(each, steps), unit)
-            for each, steps in zip(total, _cut(drawn, params), strict=True)
+            for each, steps in zip(total, _pieces(drawn, params), strict=True)
         ]
-        return _like(params, noisy)
+        return _in_shapes_of(params, noisy)
 
     @staticmethod
-    def shaped(flat: Any, params: Any) -> Any:
+    def as_parameters(flat: Any, params: Any) -> Any:
         """Return a flat vector in the shape of the parameters."""
-        return _like(params, _cut(flat, params))
+        return _in_shapes_of(params, _pieces(flat, params))
 
     def _advance(self, state: State, gradient: Any) -> State:
         updates, memory = self.optimizer.update(gradient, state.memory, state.params)
@@ -221,7 +221,7 @@ class Program:
             count: Any,
         ) -> tuple[State, Any]:
             def one(i: Any, state: State) -> State:
-                gradient = self.noisy(
+                gradient = self.noisy_gradient(
                     plan, state.params, data, slots[i], passes[i], noise[i]
                 )
                 return self._advance(state, gradient)
@@ -238,7 +238,7 @@ class Program:
 
     @cached_property
     def _pass(self) -> Any:
-        return jax.jit(self._more, static_argnums=0, donate_argnums=4)
+        return jax.jit(self._add_pass, static_argnums=0, donate_argnums=4)
 
     @cached_property
     def _finish(self) -> Any:
@@ -246,7 +246,7 @@ class Program:
         def finish(
             plan: Training, state: State, total: Any, noise: Any
         ) -> tuple[State, Any]:
-            gradient = self._noised(plan, state.params, total, noise)
+            gradient = self._add_noise(plan, state.params, total, noise)
             found = self._advance(state, gradient)
             return found, found.step + 0
 
@@ -255,9 +255,9 @@ class Program:
     @cached_property
     def gradient(self) -> Any:
         """`noisy`, compiled."""
-        return jax.jit(self.noisy, static_argnums=0)
+        return jax.jit(self.noisy_gradient, static_argnums=0)
 
-    def ahead(self, plan: Training) -> int:
+    def steps_per_call(self, plan: Training) -> int:
         """Return how many steps one compiled call makes."""
         most = max(1, min(_AHEAD, _NOISE // self.dimension, plan.steps))
         calls = -(-plan.steps // most)
@@ -270,19 +270,19 @@ class Program:
 
         A state is gone once the next one is asked for: its memory is used again.
         """
-        ahead = self.ahead(plan)
+        ahead = self.steps_per_call(plan)
         places = batches.positions(plan.records, rows[0].shape[0])
         order = permutation(places, source=source).astype(np.int32)
         order[order >= rows[0].shape[0]] = -1  # nobody is there
-        data = self.placed(list(rows))
-        state = self.placed(jax.tree.map(jnp.array, state))
+        data = self.on_devices(list(rows))
+        state = self.on_devices(jax.tree.map(jnp.array, state))
         done = int(state.step)
         # One pass is compiled otherwise than several: of a Poisson batch, which may
         # be of any size, never one.
         poisson = plan.sampling == "poisson"
         least = -(-plan.batch // plan.rows) + (1 if poisson else 0)
-        run = self._stepwise if self._convolves else self._together
-        rooms = [gradient_noise.room((ahead, self.dimension)) for _ in range(2)]
+        run = self._run_stepwise if self._convolves else self._run_in_one_call
+        rooms = [gradient_noise.code_buffer((ahead, self.dimension)) for _ in range(2)]
         read: list[Any] = [0, 0]  # something that is ready once a room has been read
         while done < plan.steps:
             count = min(ahead, plan.steps - done)
@@ -295,18 +295,18 @@ class Program:
             yield state
         jax.block_until_ready(read)
 
-    def _together(
+    def _run_in_one_call(
         self, plan: Training, state: State, data: Any, *given: Any
     ) -> tuple[State, Any]:
         """Make all steps in one call."""
         *arrays, count = given
         arrays.append(np.int32(count))
         if self._mesh is not None:  # else a call takes them itself, and faster
-            arrays = self.placed(arrays)
+            arrays = self.on_devices(arrays)
         found: tuple[State, Any] = self._compiled(plan, state, data, *arrays)
         return found
 
-    def _stepwise(
+    def _run_stepwise(
         self,
         plan: Training,
         state: State,
@@ -319,15 +319,15 @@ class Program:
         """Make every pass and every step a call of its own."""
         last = state.step
         for i in range(count):
-            total = self.placed(self._empty(plan))
+            total = self.on_devices(self._empty(plan))
             for each in slots[i, : passes[i]]:
-                place = self.placed(each)
+                place = self.on_devices(each)
                 total = self._pass(plan, state.params, data, place, total)
-            state, last = self._finish(plan, state, total, self.placed(noise[i]))
+            state, last = self._finish(plan, state, total, self.on_devices(noise[i]))
         return state, last
 
 
-def _cut(flat: Any, params: Any) -> list[Any]:
+def _pieces(flat: Any, params: Any) -> list[Any]:
     """Return the pieces of a flat vector that belong to each parameter."""
     sizes = [int(np.size(leaf)) for leaf in jax.tree.leaves(params)]
     return [
@@ -336,7 +336,7 @@ def _cut(flat: Any, params: Any) -> list[Any]:
     ]
 
 
-def _like(params: Any, pieces: Sequence[Any]) -> Any:
+def _in_shapes_of(params: Any, pieces: Sequence[Any]) -> Any:
     """Return flat pieces in the shapes and types of the parameters."""
     leaves, tree = jax.tree.flatten(params)
     found = [

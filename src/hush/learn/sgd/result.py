@@ -32,7 +32,7 @@ class Trained(suggestions.Helpful):
     delta: float = 1e-5
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.TRAINED
 
     @property
@@ -62,7 +62,7 @@ class Trained(suggestions.Helpful):
         return None if self.release is None else self.release.receipt
 
     def __str__(self) -> str:
-        """Return what was done and what it cost, for whom."""
+        """Return what was trained, for which unit, and what it cost."""
         epsilon = self._rounded_up()
         changed = {
             Neighbors.ADD_REMOVE: "added or removed",

@@ -15,7 +15,7 @@ import optax
 from hush import checks, suggestions
 from hush.errors import InvalidArgument
 from hush.learn.features import kind
-from hush.learn.payment import released
+from hush.learn.payment import release_values
 from hush.learn.sgd import dp_sgd
 from hush.learn.sgd.batches import described, leaves
 from hush.learn.sgd.checkpoint import Checkpoint
@@ -24,7 +24,7 @@ from hush.learn.sgd.program import Program, State
 from hush.learn.sgd.result import Trained
 from hush.ledger.accounts import check_payer
 from hush.noise import SECURE, Source
-from hush.noise.source import sourced
+from hush.noise.source import checked_source
 from hush.privacy.rules.composition import repeat
 
 Loss = Callable[[Any, Any], Any]
@@ -65,7 +65,7 @@ def _check_optimizer(given: Any) -> None:
         )
 
 
-@suggestions.answering(suggestions.TRAIN)
+@suggestions.with_argument_hints(suggestions.TRAIN)
 def plan(
     loss: Loss,
     params: Any,
@@ -108,9 +108,9 @@ def plan(
         "steps": steps,
         "sampling": sampling,
         "dimension": program.dimension,
-        "longest": program.longest,
+        "longest": program.additions_per_square,
         "devices": max(len(devices), 1),
-        "widest": program.widest,
+        "widest": program.most_rows,
     }
     if std is None:
         std = dp_sgd.default_noise(public, epsilon, delta)
@@ -139,7 +139,10 @@ class Session:
             state = self.checkpoint.load(state)
         with progress(plan, self.delta, shown=self.shown) as show:
             state = self._advance(plan, state, rows, source, show)
-        return {"params": _flat(state.params), "average": _flat(state.average)}
+        return {
+            "params": _flat_leaves(state.params),
+            "average": _flat_leaves(state.average),
+        }
 
     def _advance(
         self, plan: Training, state: State, rows: Any, source: Source, show: Any
@@ -158,7 +161,7 @@ class Session:
         return state
 
 
-def _done(saved: Checkpoint, program: Program, source: Source) -> int:
+def _steps_done(saved: Checkpoint, program: Program, source: Source) -> int:
     """Return how many steps a checkpoint holds, if `source` may add to them."""
     done = int(saved.load(program.start()).step)
     if done and source.seeded:
@@ -169,12 +172,12 @@ def _done(saved: Checkpoint, program: Program, source: Source) -> int:
     return done
 
 
-def _flat(tree: Any) -> Any:
+def _flat_leaves(tree: Any) -> Any:
     leaves = [np.asarray(leaf, np.float32).ravel() for leaf in jax.tree.leaves(tree)]
     return np.concatenate(leaves)
 
 
-@suggestions.answering(suggestions.TRAIN)
+@suggestions.with_argument_hints(suggestions.TRAIN)
 def train(
     loss: Loss,
     params: Any,
@@ -232,7 +235,7 @@ def train(
 
     Reference: [ACGMMTZ16]; N11.A7; docs/proofs/sgd.md.
     """
-    sourced(source)
+    checked_source(source)
     check_payer(ledger, key)
     program, run = plan(
         loss, params, data, std=std, clip=clip, batch=batch, steps=steps,
@@ -244,11 +247,11 @@ def train(
         saved = Checkpoint.open(checkpoint, repr(run), program.start(), version)
     shown_at = dp_sgd.delta(run.records) if delta is None else delta
     session = Session(program, saved, max(1, run.steps // 20), shown_at, progress)
-    with nullcontext() if saved is None else saved.alone():
-        done = 0 if saved is None else _done(saved, program, source)
+    with nullcontext() if saved is None else saved.exclusive():
+        done = 0 if saved is None else _steps_done(saved, program, source)
         if done == run.steps:
             warnings.warn(_FINISHED.format(checkpoint), stacklevel=3)
-        release, values = released(
+        release, values = release_values(
             run,
             (session, data),
             source,
@@ -260,8 +263,8 @@ def train(
             notes={} if saved is None else {"checkpoint": saved.name},
         )
     return Trained(
-        params=program.shaped(np.asarray(values["params"]), program.params),
-        average=program.shaped(np.asarray(values["average"]), program.params),
+        params=program.as_parameters(np.asarray(values["params"]), program.params),
+        average=program.as_parameters(np.asarray(values["average"]), program.params),
         training=run,
         seeded=bool(source.seeded),
         release=release,
@@ -275,7 +278,7 @@ def train(
 
 
 class Bar(Protocol):
-    """Something that is told how many steps are done."""
+    """A progress display that receives the number of steps done."""
 
     def __call__(self, done: int) -> None:
         """Show that `done` steps are done."""

@@ -117,7 +117,7 @@ class HeavyHitters(Randomizer):
         """
         level = checks.real("level", level, above=0, below=1)
         most = checks.whole("most", most, at_least=1)
-        given = wire.mine(self, reports)
+        given = wire.own_reports(self, reports)
         rows = given.rows[self.valid(given.rows)]
         if not len(rows):
             raise wire.none_valid(given.rejected)

@@ -130,7 +130,7 @@ class LocalHashing(Supporting):
         size, last = self._parts
         return np.hstack([rows_of(a, size), rows_of(b, size), rows_of(told, last)])
 
-    def _started(
+    def _first_points(
         self, rows: Bytes
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
         """Return (a, b - bucket's begin mod prime, bucket's width): tests are t < w."""
@@ -152,7 +152,7 @@ class LocalHashing(Supporting):
     def _walk(self, rows: Bytes) -> Integers:
         """Count supporters of 0, 1, 2, … : the line moves on by adding a."""
         prime, word = self._field[0], self._field[1]
-        a, t, width = (each.astype(word) for each in self._started(rows))
+        a, t, width = (each.astype(word) for each in self._first_points(rows))
         total = np.empty(self.size, dtype=np.int64)
         spare, inside = np.empty_like(t), np.empty(t.size, dtype=np.bool_)
         modulus = word(prime)
@@ -181,7 +181,7 @@ class LocalHashing(Supporting):
         kept = rows[self.valid(rows)]
         total = np.zeros(wanted.size, dtype=np.int64)
         for start in range(0, len(kept), _REPORTS):
-            a, t, width = self._started(kept[start : start + _REPORTS])
+            a, t, width = self._first_points(kept[start : start + _REPORTS])
             for place, value in enumerate(wanted.view(np.uint64)):
                 hashed = line(a, value, t, self._field[0])
                 total[place] += np.count_nonzero(hashed < width)

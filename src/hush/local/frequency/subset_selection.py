@@ -15,9 +15,9 @@ from hush.local.coins import (
     Bytes,
     Integers,
     columns,
-    packed,
-    padding,
-    put,
+    packed_coins,
+    padding_mask,
+    set_bits,
     unused_are_zero,
 )
 from hush.local.frequency.oracle import Supporting
@@ -95,8 +95,8 @@ class SubsetSelection(Supporting):
 
     def _encode(self, values: Integers, source: Source) -> Bytes:
         own = bernoulli(self.hit, len(values), source=source)
-        rows = self._others(values, self.subset - own.astype(np.int64), source)
-        put(rows, values, own)
+        rows = self._other_sets(values, self.subset - own.astype(np.int64), source)
+        set_bits(rows, values, own)
         return rows
 
     @cached_property
@@ -110,27 +110,27 @@ class SubsetSelection(Supporting):
         low = NormalDist().inv_cdf(1 - p) * math.sqrt(self.subset * (1 - p))
         return Fraction(min(max(self.subset - round(low), 0), self.size), self.size)
 
-    def _others(self, values: Integers, wanted: Integers, source: Source) -> Bytes:
+    def _other_sets(self, values: Integers, wanted: Integers, source: Source) -> Bytes:
         """Return uniform sets of `wanted` others; the own bit is left to the caller.
 
         Independent coins give a set that is uniform among those of its size. Adding
         uniform absentees, or removing uniform members, keeps it so.
         """
-        flat = packed(self._start, len(values) * self.width, source)
+        flat = packed_coins(self._start, len(values) * self.width, source)
         rows = flat.reshape(len(values), self.width)
-        rows[:, -1] &= ~padding(self.size)
+        rows[:, -1] &= ~padding_mask(self.size)
         # The own category counts as absent while members go and as a member while
         # absentees come: so it is never picked.
-        put(rows, values, np.zeros(len(values), dtype=np.bool_))
+        set_bits(rows, values, np.zeros(len(values), dtype=np.bool_))
         missing = wanted - _sizes(rows)
         many = np.flatnonzero(missing < 0)
-        self._flip(rows, many, -missing[many], _MEMBER, source)
-        put(rows, values, np.ones(len(values), dtype=np.bool_))
+        self._flip_bits(rows, many, -missing[many], _MEMBER, source)
+        set_bits(rows, values, np.ones(len(values), dtype=np.bool_))
         few = np.flatnonzero(missing > 0)
-        self._flip(rows, few, missing[few], _ABSENT, source)
+        self._flip_bits(rows, few, missing[few], _ABSENT, source)
         return rows
 
-    def _flip(
+    def _flip_bits(
         self, rows: Bytes, which: Integers, left: Integers, now: int, source: Source
     ) -> None:
         """Flip so many uniform bits, of those that are `now`, in each of some rows."""

@@ -13,9 +13,9 @@ from hush.local.coins import (
     Bytes,
     Integers,
     columns,
-    packed,
-    padding,
-    put,
+    packed_coins,
+    padding_mask,
+    set_bits,
     unused_are_zero,
 )
 from hush.local.frequency.oracle import Supporting
@@ -96,10 +96,10 @@ class UnaryEncoding(Supporting):
         return unused_are_zero(rows, self.size)
 
     def _encode(self, values: Integers, source: Source) -> Bytes:
-        flat = packed(self.miss, len(values) * self.width, source)
+        flat = packed_coins(self.miss, len(values) * self.width, source)
         rows = flat.reshape(len(values), self.width)
-        rows[:, -1] &= ~padding(self.size)
-        put(rows, values, bernoulli(self.hit, len(values), source=source))
+        rows[:, -1] &= ~padding_mask(self.size)
+        set_bits(rows, values, bernoulli(self.hit, len(values), source=source))
         return rows
 
     def _count(self, rows: Bytes) -> Integers:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush import checks, law
 from hush.local.coins import Bytes, Integers
 from hush.local.frequency.oracle import Floats
-from hush.local.means.local_mean import Mean, Part, rounded
+from hush.local.means.local_mean import Mean, Part, randomly_rounded
 from hush.noise import Source, discrete_laplace
 
 _REACH = 64  # scales: beyond lies less than e^-64 of the noise
@@ -94,7 +94,7 @@ class LaplaceMean(Mean):
         return (y >= low) & (y <= high)
 
     def _encode(self, values: Floats, source: Source) -> Bytes:
-        y = rounded(values, self._steps, source)
+        y = randomly_rounded(values, self._steps, source)
         y += discrete_laplace(self._scale, values.size, source=source)
         cut = np.clip(y, *self._ends).astype("<i4")
         return cut.view(np.uint8).reshape(-1, 4)

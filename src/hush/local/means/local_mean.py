@@ -186,7 +186,7 @@ class Mean(Collector):
         return width**2 * most / count_of(people)
 
 
-def rounded(units: Floats, steps: int, source: Source) -> Integers:
+def randomly_rounded(units: Floats, steps: int, source: Source) -> Integers:
     """Return u·steps rounded to one of its two neighbors, right on average."""
     scaled = units * steps
     floor = np.floor(scaled)

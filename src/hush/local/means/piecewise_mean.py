@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.local.coins import Bytes, Integers
 from hush.local.frequency.oracle import Floats
-from hush.local.means.local_mean import Mean, Part, rounded
+from hush.local.means.local_mean import Mean, Part, randomly_rounded
 from hush.local.randomizer import integers_of, rows_of
 from hush.noise import Source, bernoulli, integers
 
@@ -56,7 +56,7 @@ def cells(units: Floats, ratio: Fraction, source: Source) -> Integers:
     near = bernoulli(
         (ratio - 1) * w / (w * ratio + CELLS - w), units.size, source=source
     )
-    place = rounded(units, CELLS - w, source)
+    place = randomly_rounded(units, CELLS - w, source)
     place += integers(w, units.size, source=source)
     far = np.flatnonzero(~near)
     place[far] = integers(CELLS, far.size, source=source)

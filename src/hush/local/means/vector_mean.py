@@ -69,7 +69,7 @@ class VectorMean(Collector):
         # One spelling of a number, so that equal means have equal fingerprints.
         object.__setattr__(self, "dimension", d)
         object.__setattr__(self, "radius", radius)
-        pairs = self._enough if self.pairs is None else self.pairs
+        pairs = self._least_pairs if self.pairs is None else self.pairs
         pairs = checks.whole("pairs", pairs, at_least=1, at_most=_MOST)
         object.__setattr__(self, "pairs", int(pairs))
 
@@ -86,7 +86,7 @@ class VectorMean(Collector):
         return 1 / (1 + rise)
 
     @property
-    def _enough(self) -> int:
+    def _least_pairs(self) -> int:
         """The power of two that leaves about four near ones, or a pair below ε = 1."""
         if self.dimension == 1 or self.epsilon < 1:
             return 1
@@ -161,11 +161,11 @@ class VectorMean(Collector):
         rows = np.empty((len(values), self.width), dtype=np.uint8)
         step = max(1, _WORK // (self.pairs * self.dimension))
         for start in range(0, len(values), step):
-            told = self._told(values[start : start + step], source)
+            told = self._reported_directions(values[start : start + step], source)
             rows[start : start + step] = told.view(np.uint8)
         return rows
 
-    def _told(self, values: Floats, source: Source) -> NDArray[np.int16]:
+    def _reported_directions(self, values: Floats, source: Source) -> NDArray[np.int16]:
         """Return the reported direction of each of a few people."""
         people, person = len(values), np.arange(len(values))
         scaled, length = self._polar(values)

@@ -101,25 +101,25 @@ class CellInterval(Mechanism):
         return quantile.fraction(self.at)
 
     @property
-    def _sampled(self) -> bool:
+    def _covers_sampling(self) -> bool:
         # An extreme of a sample lies inside the population: nothing to add there.
         return self.person is not None and 0 < self._alpha < 1
 
     @cached_property
     def _shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        count, point, end = _SAMPLING if self._sampled else _NOISE
+        count, point, end = _SAMPLING if self._covers_sampling else _NOISE
         return (count, point, end) if 0 < self._alpha < 1 else (count, point, 2 * end)
 
     @cached_property
-    def _miss(self) -> float:
+    def _failure_chance(self) -> float:
         """How often one end, or the sampling error on its side, may fail."""
-        events = (2 if 0 < self._alpha < 1 else 1) * (2 if self._sampled else 1)
+        events = (2 if 0 < self._alpha < 1 else 1) * (2 if self._covers_sampling else 1)
         return (1 - self.level) / events
 
     @cached_property
     def _steepest(self) -> Fraction:
         """Largest slope of a line above the sampling error: it costs range."""
-        if not self._sampled:
+        if not self._covers_sampling:
             return Fraction(0)
         return min(self._alpha, 1 - self._alpha) / 5
 
@@ -165,7 +165,8 @@ class CellInterval(Mechanism):
         It may reach as far again. The larger of both ends; sampling comes on top.
         """
         return max(
-            depth(self._end_scale(side), self.size, self._miss) for side in self._sides
+            depth(self._end_scale(side), self.size, self._failure_chance)
+            for side in self._sides
         )
 
     def sampling(self, total: int) -> Fraction:
@@ -178,7 +179,7 @@ class CellInterval(Mechanism):
         cells = Cells.of(value)
         point = self.point.run(cells, source=source)
         counts = None
-        if self._sampled:
+        if self._covers_sampling:
             totals = np.array([group.total for group in cells.groups], dtype=np.int64)
             counts = Geometric(self._exact / self._shares[0]).run(totals, source=source)
         low, high = np.zeros_like(point), np.full_like(point, self.size - 1)
@@ -193,9 +194,9 @@ class CellInterval(Mechanism):
     ) -> Integers:
         """Return the cell of one end in each group, inside the domain."""
         scale = self._end_scale(side)
-        beyond = depth(scale, self.size, self._miss)
+        beyond = depth(scale, self.size, self._failure_chance)
         # Cells that stand for "no end": so many that small groups choose them.
-        pad = math.ceil(self.size / self._miss)
+        pad = math.ceil(self.size / self._failure_chance)
         edges = (-pad, self.size) if side < 0 else (0, self.size + pad)
         choices = []
         for place, group in enumerate(cells.groups):
@@ -210,15 +211,19 @@ class CellInterval(Mechanism):
 
         Guarantee: sound for every total, whatever `count` is; shortest near it.
         """
-        if not self._sampled or self.person is None:
+        if not self._covers_sampling or self.person is None:
             return Fraction(0), 0
         people = max(count / self.person, 1.0)
         alpha = float(self._alpha)
-        wish = math.sqrt(alpha * (1 - alpha) * -math.log(self._miss) / (2 * people))
+        wish = math.sqrt(
+            alpha * (1 - alpha) * -math.log(self._failure_chance) / (2 * people)
+        )
         slope = min(Fraction(math.ceil(wish * _FINE), _FINE), self._steepest)
         chance = self._alpha if side < 0 else 1 - self._alpha
         rate = exponent(float(chance), float(slope))
-        return slope, math.ceil(self.person * -math.log(self._miss) / rate * (1 + 1e-9))
+        return slope, math.ceil(
+            self.person * -math.log(self._failure_chance) / rate * (1 + 1e-9)
+        )
 
     @classmethod
     def _for_pure(

@@ -98,7 +98,7 @@ class CellQuantile(Mechanism):
     def __post_init__(self) -> None:
         checks.whole("size", self.size, at_least=1)
         lattice_rounding.drawable("scale", self.scale, most=lattice_rounding.WIDEST)
-        object.__setattr__(self, "at", quantile.checked(self.at))
+        object.__setattr__(self, "at", quantile.checked_levels(self.at))
         if len(self._rounds) > 1:
             lattice_rounding.drawable(
                 "the scale of coarse counts", _COARSE * self._exact
@@ -175,7 +175,7 @@ class CellQuantile(Mechanism):
             return []
         half = len(asked) // 2
         middle = asked[half]
-        inside = quantile.between(ends[0], middle, ends[1])
+        inside = quantile.fraction_between(ends[0], middle, ends[1])
         target = self._target(inside)
         found = draw(
             [

@@ -97,7 +97,7 @@ class Quantile(Mechanism):
         lattice_rounding.drawable("scale", self.scale, most=lattice_rounding.WIDEST)
         object.__setattr__(self, "bounds", (lower, upper))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
-        object.__setattr__(self, "at", checked(self.at))
+        object.__setattr__(self, "at", checked_levels(self.at))
 
     @property
     def _levels(self) -> tuple[Fraction, ...]:
@@ -166,7 +166,7 @@ class Quantile(Mechanism):
             return []
         half = len(asked) // 2
         exact = checks.rational("scale", self.scale)
-        inside = between(ends[0], asked[half], ends[1])
+        inside = fraction_between(ends[0], asked[half], ends[1])
         cell = low + draw(cells - low, inside, exact, high - low, source)
         cut = int(np.searchsorted(cells, cell, side="right"))
         left = self._find(
@@ -205,11 +205,11 @@ def fraction(level: Any) -> Fraction:
     return checks.probability("at", level).limit_denominator(FEW)
 
 
-def checked(at: Any) -> At:
+def checked_levels(at: Any) -> At:
     """Return one level, or an increasing tuple of levels; refuse all else."""
     if not isinstance(at, (tuple, list)):
         checks.real("at", at, at_least=0, at_most=1)
-        return checks.plain(at)  # type: ignore[no-any-return]
+        return checks.plain_number(at)  # type: ignore[no-any-return]
     levels = tuple(checks.real("at", each, at_least=0, at_most=1) for each in at)
     if not levels or any(a >= b for a, b in pairwise(levels)):
         raise InvalidArgument("at must be an increasing sequence of levels.")
@@ -221,7 +221,7 @@ def fractions(at: At) -> tuple[Fraction, ...]:
     return tuple(map(fraction, at if isinstance(at, tuple) else (at,)))
 
 
-def between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
+def fraction_between(low: Fraction, level: Fraction, high: Fraction) -> Fraction:
     """Return where `level` lies between two others, as a short fraction."""
     if high <= low:
         return Fraction(1, 2)
@@ -247,7 +247,7 @@ def rounds(levels: tuple[Fraction, ...]) -> tuple[tuple[Fraction, ...], ...]:
         if len(found) == turn:
             found.append([])
         half = len(inner) // 2
-        found[turn].append(between(low, inner[half], high))
+        found[turn].append(fraction_between(low, inner[half], high))
         split(low, inner[half], inner[:half], turn + 1)
         split(inner[half], high, inner[half + 1 :], turn + 1)
 

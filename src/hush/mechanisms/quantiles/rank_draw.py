@@ -56,16 +56,16 @@ class Choice:
         rate = float(1 / (self.scale * part.denominator))
         return float(part.numerator), float(part.denominator), rate
 
-    def before(self, stretch: int) -> int:
+    def cell_before(self, stretch: int) -> int:
         """Return the cell before a stretch: occupied, or beyond the edge."""
         return int(self.group.places[stretch - 1]) if stretch else self.edges[0] - 1
 
-    def after(self, stretch: int) -> int:
+    def cell_after(self, stretch: int) -> int:
         """Return the cell after a stretch: occupied, or beyond the edge."""
         places = self.group.places
         return int(places[stretch]) if stretch < places.size else self.edges[1]
 
-    def near(self) -> tuple[int, int]:
+    def near_stretches(self) -> tuple[int, int]:
         """Return the first and the last stretch that a draw has to look at."""
         reach = _REACH + math.log(self.edges[1] - self.edges[0])
         wide = math.ceil(float(self.scale) * reach) + 1
@@ -91,7 +91,7 @@ class Pieces:
         places, ranks = choice.group.places, choice.group.ranks[first : last + 1]
         fences = np.empty(last - first + 2, dtype=np.int64)
         fences[1:-1] = places[first:last]
-        fences[0], fences[-1] = choice.before(first), choice.after(last)
+        fences[0], fences[-1] = choice.cell_before(first), choice.cell_after(last)
         pieces = 2 * ranks.size - 1
         self.starts, self.counts = np.empty((2, pieces), dtype=np.int64)
         self.starts[0::2], self.starts[1::2] = fences[:-1] + 1, fences[1:-1]
@@ -121,12 +121,12 @@ class Pieces:
                 low += math.floor(count * least * unit)
                 high += math.ceil(count * most * unit)
         if self._rest and start <= self.counts.size < stop:
-            rest = self.rest()
+            rest = self.other_pieces()
             more = rest.total(0, rest.counts.size, digits)
             low, high = low + more[0], high + more[1]
         return low, high
 
-    def rest(self) -> "Pieces":
+    def other_pieces(self) -> "Pieces":
         """Return all pieces but these."""
         first, last = self._stretches
         everything = (0, self._choice.group.places.size)
@@ -139,23 +139,23 @@ class Pieces:
     def cell(self, piece: int, source: Source) -> int:
         """Return a cell of a piece."""
         if piece == self.counts.size:
-            return self.rest().draw(source)
+            return self.other_pieces().draw(source)
         count = int(self.counts[piece])
         return int(self.starts[piece]) + int(integers(count, source=source))
 
-    def climb(self, word: int, source: Source) -> int:
+    def piece_of(self, word: int, source: Source) -> int:
         """Return the piece in which a uniform number lies that starts with `word`."""
         uniform = Uniform(word, 64, source)
         low, high = 0, self.chance.size - 1
         while low < high:
             middle = (low + high) // 2
-            if uniform.below(partial(self._cut, middle + 1)):
+            if uniform.below(partial(self._share_before, middle + 1)):
                 high = middle
             else:
                 low = middle + 1
         return low
 
-    def _cut(self, piece: int, digits: int) -> Bracket:
+    def _share_before(self, piece: int, digits: int) -> Bracket:
         """Return a bracket of the share of all pieces before this one."""
         head = self.total(0, piece, digits)
         tail = self.total(piece, self.chance.size, digits)
@@ -189,7 +189,7 @@ def draw(choices: Sequence[Choice], source: Source) -> Integers:
     to a cut of the cumulative weights, which is then compared exactly.
     """
     found = np.empty(len(choices), dtype=np.int64)
-    spans = [choice.near() for choice in choices]
+    spans = [choice.near_stretches() for choice in choices]
     widths = np.array([last - first + 1 for first, last in spans], dtype=np.int64)
     # Rows of about the same width share a matrix.
     kinds = np.where(widths > _WIDE, 0, 2 ** np.ceil(np.log2(np.maximum(widths, 1))))
@@ -219,8 +219,8 @@ def _block(block: list[tuple[Choice, int, int]], wide: int, source: Source) -> I
     inside = np.concatenate([c.group.places[first:last] for c, first, last in block])
     fences[:, 1:-1][here[:, 1:]] = inside
     rows = np.arange(len(block))
-    fences[:, 0] = [c.before(first) for c, first, _ in block]
-    fences[rows, size[:, 0]] = [c.after(last) for c, _, last in block]
+    fences[:, 0] = [c.cell_before(first) for c, first, _ in block]
+    fences[rows, size[:, 0]] = [c.cell_after(last) for c, _, last in block]
     starts = np.empty((len(block), 2 * wide - 1), dtype=np.int64)
     counts = np.ones_like(starts)
     starts[:, 0::2], starts[:, 1::2] = fences[:, :-1] + 1, fences[:, 1:-1]
@@ -241,7 +241,7 @@ def _block(block: list[tuple[Choice, int, int]], wide: int, source: Source) -> I
     found: Integers = starts[rows, least]
     for row in np.flatnonzero(tie):
         pieces = Pieces(*block[row])
-        found[row] = pieces.cell(pieces.climb(int(words[row]), source), source)
+        found[row] = pieces.cell(pieces.piece_of(int(words[row]), source), source)
     for row in np.flatnonzero(~tie & (counts[rows, least] > 1)):
         found[row] += integers(int(counts[row, least[row]]), source=source)
     return found

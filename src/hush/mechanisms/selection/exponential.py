@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
-from hush.mechanisms.mechanism import heard
+from hush.mechanisms.mechanism import observed_run
 from hush.mechanisms.selection.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.noise.categorical import piecewise
@@ -54,7 +54,7 @@ class Pieces:
         cuts[0], cuts[-1] = 0, cells
         return cls(utilities, cuts, low, high, bits)
 
-    def at(self, cells: NDArray[np.int64]) -> Any:
+    def utilities_at(self, cells: NDArray[np.int64]) -> Any:
         """Return the utility in each of some cells."""
         places = np.searchsorted(self.cuts, cells, side="right") - 1
         return self.utilities[np.minimum(places, len(self.utilities) - 1)]
@@ -92,7 +92,7 @@ class Exponential(Selection):
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""
-        return bounded_range(self._span(sensitivity))
+        return bounded_range(self._log_ratio_range(sensitivity))
 
     @property
     def error(self) -> Gap:
@@ -114,7 +114,7 @@ class Exponential(Selection):
         pieces = Pieces.of(scores(value), edges, bits)
         return self._place(pieces, source=source)  # type: ignore[no-any-return]
 
-    @heard
+    @observed_run
     def _place(self, pieces: "Pieces", *, source: Source) -> float:
         if pieces.high == pieces.low:
             return pieces.low

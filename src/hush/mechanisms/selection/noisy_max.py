@@ -101,7 +101,7 @@ class NoisyMax(Selection):
             _ = self._grid  # what cannot be drawn is refused here
 
     @cached_property
-    def _twin(self) -> Exponential | PermuteAndFlip | None:
+    def _same_law(self) -> Exponential | PermuteAndFlip | None:
         if self.kind == "gumbel":
             return Exponential(self.scale, self.monotone)
         if self.kind == "exponential":
@@ -119,26 +119,26 @@ class NoisyMax(Selection):
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no score moves by more than `sensitivity`."""
-        if self._twin is not None:
-            return self._twin.curve(sensitivity)
+        if self._same_law is not None:
+            return self._same_law.curve(sensitivity)
         return Pure(epsilon=at_least(self._cost(sensitivity) / self._exact))
 
     @property
     def error(self) -> Gap:
         """Worst-case law of the utility gap; say `error.among(candidates)`."""
-        if self._twin is not None:
-            return self._twin.error
+        if self._same_law is not None:
+            return self._same_law.error
         return Gap(partial(_worst, float(self.scale)), float(self.scale))
 
     def run(self, value: Any, *, source: Source = SECURE) -> int:
         """Return the place of the largest noisy score."""
-        if self._twin is not None:
-            return self._twin.run(value, source=source)
+        if self._same_law is not None:
+            return self._same_law.run(value, source=source)
         given = scores(value)
         noise = discrete_laplace(
             self._exact / self._grid.step, given.shape, source=source
         )
-        noisy = lattice_rounding.behind(given, self._grid) + noise
+        noisy = lattice_rounding.steps_behind_largest(given, self._grid) + noise
         best = np.flatnonzero(noisy == noisy.max())
         return int(best[integers(best.size, source=source)])
 

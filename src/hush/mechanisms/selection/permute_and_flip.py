@@ -60,7 +60,7 @@ class PermuteAndFlip(Selection):
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""
-        return Pure(epsilon=at_least(self._span(sensitivity)))
+        return Pure(epsilon=at_least(self._log_ratio_range(sensitivity)))
 
     @property
     def error(self) -> Gap:

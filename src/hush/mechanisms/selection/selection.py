@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.checks import distance, finite, given
+from hush.checks import distance, finite, number_array
 from hush.errors import InvalidArgument
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import LInf, Metric
@@ -23,7 +23,7 @@ from hush.privacy.rounding import at_least, total_up
 
 def scores(value: Any) -> NDArray[Any]:
     """Return finite utilities as a vector, or refuse them before anything is drawn."""
-    array = given("value", value)
+    array = number_array("value", value)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iufO":
         raise InvalidArgument("value must be a non-empty vector of utilities.")
     if not finite(array):
@@ -72,7 +72,7 @@ class Selection(Mechanism):
     def _exact(self) -> Fraction:
         return checks.rational("scale", self.scale)
 
-    def _span(self, sensitivity: Any) -> Fraction:
+    def _log_ratio_range(self, sensitivity: Any) -> Fraction:
         """Return how far log-ratios of two places move: of one choice."""
         return (2 - self.monotone) * distance(sensitivity) / self._exact
 

@@ -47,7 +47,9 @@ class TopK(Selection):
 
     def curve(self, sensitivity: Any = 1) -> Curve:
         """Return the guarantee when no utility moves by more than `sensitivity`."""
-        return repeat(bounded_range(self._span(sensitivity)), times=self.count)
+        return repeat(
+            bounded_range(self._log_ratio_range(sensitivity)), times=self.count
+        )
 
     @property
     def error(self) -> Gap:

@@ -242,7 +242,7 @@ class _Memo(dict[int, float]):
         return self[order]
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def poisson(curve: Curve, rate: float) -> Curve:
     """Return the guarantee on a secret sample that takes each with chance `rate`.
 
@@ -319,7 +319,7 @@ class _Level(Curve):
         return self.curve.delta_at_lower(epsilon), self.curve.delta_at(epsilon)
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def fixed_size(
     curve: Curve,
     batch: int,

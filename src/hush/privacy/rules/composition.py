@@ -269,7 +269,7 @@ def compose(*curves: Curve) -> Curve:
     return _compose([(checked_curve("each part", each), 1) for each in curves])
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def repeat(curve: Curve, times: int) -> Curve:
     """Return the guarantee of `times` runs of mechanisms with this curve.
 

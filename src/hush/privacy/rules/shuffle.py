@@ -125,7 +125,7 @@ def _coin(trials: Floats, wins: Floats) -> Floats:
     return np.where(inside, log, -np.inf)
 
 
-@suggestions.answering({})
+@suggestions.with_argument_hints({})
 def shuffle(curve: Curve, people: int) -> Curve:
     """Return the guarantee of local reports in a random order.
 

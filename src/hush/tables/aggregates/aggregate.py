@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from hush import checks, law
-from hush.errors import InvalidArgument, Unsupported, brief
+from hush.errors import InvalidArgument, Unsupported, short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.bounding.contribution_bounds import Grid
 from hush.tables.bounding.relations import Term
@@ -303,7 +303,7 @@ def ratio(
     )
 
 
-@brief
+@short_traceback
 def count(*columns: str) -> Count:
     """Count rows.
 
@@ -320,7 +320,7 @@ def count(*columns: str) -> Count:
     return Count()
 
 
-@brief
+@short_traceback
 def sum(expression: str, bounds: Any = None) -> Any:
     """Add up an expression clamped to public `bounds`, or to "private" ones.
 
@@ -333,7 +333,7 @@ def sum(expression: str, bounds: Any = None) -> Any:
     )
 
 
-@brief
+@short_traceback
 def mean(expression: str, bounds: Any = None) -> Any:
     """Average an expression clamped to public `bounds`, or to "private" ones.
 
@@ -363,7 +363,7 @@ class TypeBounded:
     expressions: tuple[str, ...]
     make: Callable[..., Aggregate]
 
-    def told(self, truth: Callable[[str], bool]) -> Aggregate:
+    def with_type_bounds(self, truth: Callable[[str], bool]) -> Aggregate:
         """Return the aggregate, where `truth` says which texts are truth values."""
         own = [
             value_range.TRUTH if truth(each) else value_range.bounds_of(each)
@@ -470,11 +470,11 @@ def quotient_noise(top: Noise, bottom: Noise, level: float) -> Any:
     elif top.gaussian or bottom.gaussian:
         raise Unsupported("a quotient of Laplace and Gaussian noise is not known.")
     else:
-        found = _laplaces(*both, 1 - level)
+        found = _laplace_sum_quantile(*both, 1 - level)
     return np.maximum.accumulate(found) * (1 + 1e-9) + 2 * (top.step + u * bottom.step)
 
 
-def _laplaces(one: float, other: Floats, miss: float) -> Floats:
+def _laplace_sum_quantile(one: float, other: Floats, miss: float) -> Floats:
     """Return the t that two Laplace variables of these scales together rarely exceed.
 
     P(|X + Y| > t) = (a² e^(-t/a) - b² e^(-t/b))/(a² - b²) for scales a > b.

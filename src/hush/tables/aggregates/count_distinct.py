@@ -1,4 +1,4 @@
-"""Counting distinct values, and people: each person speaks for a bounded number."""
+"""Counts of distinct values and of people: each person adds a bounded number."""
 
 import math
 from abc import abstractmethod
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import ibis.expr.types as ir
 
 from hush import checks
-from hush.errors import brief
+from hush.errors import short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
 from hush.tables.bounding.relations import BoundedRows, QueryResult, Relation
@@ -42,8 +42,10 @@ class Different(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group."""
-        found = expression.typed(bounded.placed, self.text).value
-        table = named_apart(bounded.placed.mutate(**{_VALUE: found}), (_VALUE,))
+        found = expression.typed_value(bounded.table_with_groups, self.text).value
+        table = named_apart(
+            bounded.table_with_groups.mutate(**{_VALUE: found}), (_VALUE,)
+        )
         table = table.filter(table[_VALUE].notnull())
         pair = (*bounded.by, _VALUE)
         if bounded.unit is not None:
@@ -75,7 +77,7 @@ class Whole(Additive):
         return 1
 
     @property
-    def span(self) -> tuple[int, int]:
+    def row_range(self) -> tuple[int, int]:
         """Each counts for one."""
         return 0, 1
 
@@ -84,12 +86,12 @@ class Whole(Additive):
         """One."""
         return Fraction(1)
 
-    def fine(self, found: QueryResult, key: Key) -> int:
+    def fine_steps(self, found: QueryResult, key: Key) -> int:
         """Return the number of one group."""
         number: int = found[self.counted].get(key, 0)
         return number
 
-    def guess(self, cell: float, mechanism: Mechanism) -> list[float]:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> list[float]:
         """Return as many as there are rows."""
         return [cell]
 
@@ -140,7 +142,7 @@ class CountDistinct(Counting):
         return Number(limit, Different(self.expression))
 
 
-@brief
+@short_traceback
 def count_distinct(expression: str) -> CountDistinct:
     """Count the different values of an expression; of the unit, these are people.
 
@@ -169,10 +171,12 @@ class Present(Relation):
         unit = str(bounded.unit)
         if bounded.keys is None or len(bounded.keys) > self.most:
             found = private_keys.holders(
-                bounded.placed, unit, bounded.by, cap=self.most
+                bounded.table_with_groups, unit, bounded.by, cap=self.most
             )
             return found.rename(_n="_people")
-        known = bounded.placed.filter(bounded.placed[unit].notnull())
+        known = bounded.table_with_groups.filter(
+            bounded.table_with_groups[unit].notnull()
+        )
         held = {name: known[name] for name in bounded.by}
         people = known.select(_unit=known[unit], **held).distinct()
         if bounded.by:
@@ -201,7 +205,7 @@ class Heads(Whole):
         """What is counted."""
         return "people"
 
-    def _reach(self, norm: int) -> int:
+    def _distance(self, norm: int) -> int:
         both = 1 if self.limit.neighbors is Neighbors.ADD_REMOVE else 2
         changed = min(both * self.counted.most, self.limit.groups)
         return changed if norm == 1 else math.isqrt(changed - 1) + 1

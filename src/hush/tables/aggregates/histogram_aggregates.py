@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 import numpy as np
 
 from hush import checks
-from hush.errors import InvalidArgument, Unsupported, brief
+from hush.errors import InvalidArgument, Unsupported, short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantiles.grouped_top_k import CellTop
 from hush.tables.aggregates.aggregate import Aggregate, Estimate, Released
@@ -56,7 +56,7 @@ class Tally(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group and cell that has rows."""
-        return bounded.tallied(self._code, self.size)
+        return bounded.cell_counts(self._code, self.size)
 
     def _code(self, table: ir.Table) -> Any:
         """Return 0 where a row is in no cell, and 1 above its cell elsewhere."""
@@ -91,7 +91,7 @@ class Tally(Relation):
 
     def _value(self, table: ir.Table) -> Any:
         """Return the number of the public value, NULL for every other."""
-        found = expression.typed(table, self.text)
+        found = expression.typed_value(table, self.text)
         kinds = {Kind.TEXT: (str,), Kind.NUMBER: (int, float), Kind.TRUTH: (bool,)}
         wanted = kinds.get(found.kind, ())
         if not all(isinstance(each, wanted) for each in self.cells):
@@ -156,7 +156,7 @@ class Counts(Additive):
         return UNIT
 
     @property
-    def span(self) -> tuple[int, int]:
+    def row_range(self) -> tuple[int, int]:
         """A row counts for one."""
         return 0, 1
 
@@ -170,12 +170,12 @@ class Counts(Additive):
         """A unit of weight."""
         return Fraction(1, UNIT)
 
-    def fine(self, found: QueryResult, key: Key) -> list[int]:
+    def fine_steps(self, found: QueryResult, key: Key) -> list[int]:
         """Return the weight of every cell of a group."""
         group = found[self.tally].get(key, {})
         return [group.get(i, 0) for i in range(self.tally.size)]
 
-    def guess(self, cell: float, mechanism: Mechanism) -> list[list[float]]:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> list[list[float]]:
         """Return rows spread evenly over the cells."""
         return [[cell / self.tally.size] * self.tally.size]
 
@@ -197,7 +197,7 @@ class Histogram(Aggregate):
         return tuple(f"{a:g} to {b:g}" for a, b in itertools.pairwise(self.cells))
 
     def _part(self, limit: Limit) -> Counts:
-        several = _several(limit, self._tally.size)
+        several = _limit_over_cells(limit, self._tally.size)
         return Counts(several, self._tally)
 
     @property
@@ -214,7 +214,7 @@ class Histogram(Aggregate):
         return Estimate(value, value - bar, value + bar)
 
 
-def _several(limit: Limit, cells: int) -> Limit:
+def _limit_over_cells(limit: Limit, cells: int) -> Limit:
     """Return the limit where every group is cut into cells: a person may be in any."""
     # `groups` decides whether two people can be apart; `Counts.shape` counts the cells.
     return replace(limit, groups=max(limit.groups, 2)) if cells > 1 else limit
@@ -241,7 +241,7 @@ class Heaviest(Part):
 
     def sensitivity(self, norm: int) -> int:
         """Return the ℓ1 distance of neighbors over all groups and values."""
-        return UNIT * _several(self.limit, 2).reach(0, 1, norm=1)
+        return UNIT * _limit_over_cells(self.limit, 2).distance(0, 1, norm=1)
 
     def mechanism(self, amount: Amount) -> Mechanism:
         """Return the choice that spends an ε."""
@@ -262,16 +262,16 @@ class Heaviest(Part):
         values[:] = self.tally.cells
         return values[np.asarray(answer)]
 
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return how many rows the choice may be short of the best, at a level."""
         gap = mechanism.error.among(self.tally.size)
         return float(gap.quantile(level)) / UNIT
 
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> Any:
         """Return the first values."""
         return self.read([list(range(self.count))])
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say how far one person can move it."""
         return f"counts move by at most {self.sensitivity(1) / UNIT:g} rows."
 
@@ -299,7 +299,7 @@ class Top(Aggregate):
         return Estimate(value[:, 0] if self.count is None else value, None, None)
 
 
-@brief
+@short_traceback
 def mode(expression: str, values: Any) -> Top:
     """Return the most frequent of public `values`.
 
@@ -310,7 +310,7 @@ def mode(expression: str, values: Any) -> Top:
     return Top(checks.text("expression", expression), candidates(values), None)
 
 
-@brief
+@short_traceback
 def top_k(expression: str, k: int, values: Any) -> Top:
     """Return the k most frequent of public `values`, best first.
 
@@ -323,7 +323,7 @@ def top_k(expression: str, k: int, values: Any) -> Top:
     return Top(checks.text("expression", expression), found, k)
 
 
-@brief
+@short_traceback
 def histogram(expression: str, edges: Any = None, *, values: Any = None) -> Histogram:
     """Count rows between public `edges`, or rows with each of the public `values`.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import checks
-from hush.errors import InvalidArgument, brief
+from hush.errors import InvalidArgument, short_traceback
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.quantiles.grouped_histograms import Cells
 from hush.mechanisms.quantiles.grouped_interval import Between, CellInterval
@@ -97,7 +97,7 @@ class Axis:
         width = builtins.max(upper - lower, largest * 2.0**-20, 1e-100)
         step = Fraction(2) ** (math.frexp(width / size)[1] - 1)
         while True:
-            first, last = _place(lower, step), _place(upper, step)
+            first, last = _cell_place(lower, step), _cell_place(upper, step)
             if last - first < size:
                 return cls(lower, upper, step, first, last - first + 1)
             step *= 2
@@ -119,22 +119,22 @@ class Axis:
 
     def values(self, cells: Any) -> NDArray[np.float64]:
         """Return the middle of each cell, inside the bounds."""
-        return self._at(cells, 0.0)
+        return self._numbers_at(cells, 0.0)
 
     def low_edges(self, cells: Any) -> NDArray[np.float64]:
         """Return the lower edge of each cell, inside the bounds."""
-        return self._at(cells, -0.5)
+        return self._numbers_at(cells, -0.5)
 
     def high_edges(self, cells: Any) -> NDArray[np.float64]:
         """Return the upper edge of each cell, inside the bounds."""
-        return self._at(cells, 0.5)
+        return self._numbers_at(cells, 0.5)
 
-    def _at(self, cells: Any, shift: float) -> NDArray[np.float64]:
+    def _numbers_at(self, cells: Any, shift: float) -> NDArray[np.float64]:
         place = np.asarray(cells, dtype=np.int64) + self.first + shift
         return np.clip(place * float(self.step), self.lower, self.upper)
 
 
-def _place(number: float, step: Fraction) -> int:
+def _cell_place(number: float, step: Fraction) -> int:
     """Return the place of a number as every engine computes it."""
     return math.floor(number * float(1 / step) + 0.5)
 
@@ -239,14 +239,16 @@ class Cut(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group and cell that has rows."""
-        if bounded.sampled:
-            return bounded.tallied(self.code, self.axis.size)
-        value = expression.unclamped(bounded.weighted, self.text)
-        return cell_weights(bounded.weighted, bounded.by, value, self.axis)
+        if bounded.is_sampled:
+            return bounded.cell_counts(self.code, self.axis.size)
+        value = expression.unclamped(bounded.table_with_weights, self.text)
+        return cell_weights(bounded.table_with_weights, bounded.by, value, self.axis)
 
-    def chosen(self, bounded: BoundedRows) -> Relation:
+    def relation_to_run(self, bounded: BoundedRows) -> Relation:
         """Return the cells counted in process where the engine runs there."""
-        return CellsInProcess(self) if CellsInProcess.serves(self, bounded) else self
+        return (
+            CellsInProcess(self) if CellsInProcess.can_replace(self, bounded) else self
+        )
 
     def code(self, table: ir.Table) -> Any:
         """Return 0 where a row has no value, and 1 above its cell elsewhere."""
@@ -280,18 +282,18 @@ class _Ranked(Part):
         """Return the ℓ1 distance of neighbors over all groups and cells."""
         # A row that changes its value leaves one cell and enters another.
         apart = Limit(self.limit.rows, self.limit.neighbors, 2, 2)
-        return UNIT * apart.reach(0, 1, norm=1)
+        return UNIT * apart.distance(0, 1, norm=1)
 
     def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> Any:
         """Return the histograms of the groups."""
         rows, by = found[self.cut]
         return group_histograms(rows, by, keys, self.cut.axis)
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say how far one person can move it."""
         return f"ranks move by at most {self.sensitivity(1) / UNIT:g} rows."
 
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return the rank error of a choice at a level, in rows."""
         return float(mechanism.error.quantile(level)) / UNIT
 
@@ -328,7 +330,7 @@ class Enclosed(_Ranked):
         low, high = axis.low_edges(found.low), axis.high_edges(found.high)
         return np.stack([point, np.minimum(low, point), np.maximum(high, point)])
 
-    def guess(self, cell: float, mechanism: Any) -> Any:
+    def typical_values(self, cell: float, mechanism: Any) -> Any:
         """Return the ends for values spread evenly over the bounds."""
         lower, upper = self.bounds
         slack = 0.0
@@ -366,7 +368,7 @@ class Chosen(_Ranked):
         """Return the values in the column's own units, a column per level."""
         return self.cut.axis.values(answer)
 
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> Any:
         """Return levels spread evenly over the bounds."""
         lower, upper = self.bounds
         return np.array([[lower + at * (upper - lower) for at in self.at]])
@@ -459,7 +461,7 @@ class Quantiles(Aggregate):
         return Estimate(np.sort(value, axis=-1), None, None)
 
 
-@brief
+@short_traceback
 def quantile(
     expression: str,
     at: float,
@@ -481,12 +483,12 @@ def quantile(
     checks.real("level", level, above=0, below=1)
 
     def make(found: Any) -> Quantile:
-        return Quantile(expression, float(at), _wide(found), level, population)
+        return Quantile(expression, float(at), _wide_bounds(found), level, population)
 
     return with_bounds((expression,), bounds, make)
 
 
-@brief
+@short_traceback
 def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     """Return several quantiles at once: m cost about log2(m) single ones.
 
@@ -500,11 +502,11 @@ def quantiles(expression: str, at: Sequence[float], bounds: Any = None) -> Any:
     if not levels or sorted(set(levels)) != list(levels):
         raise InvalidArgument("at must be one or more rising numbers in 0..1.")
     return with_bounds(
-        (expression,), bounds, lambda b: Quantiles(expression, levels, _wide(b))
+        (expression,), bounds, lambda b: Quantiles(expression, levels, _wide_bounds(b))
     )
 
 
-@brief
+@short_traceback
 def median(
     expression: str,
     bounds: Any = None,
@@ -521,7 +523,7 @@ def median(
     return quantile(expression, 0.5, bounds, level=level, population=population)
 
 
-@brief
+@short_traceback
 def min(expression: str, bounds: Any = None) -> Any:
     """Return about the smallest value: a few rows below it are ignored, privately.
 
@@ -532,7 +534,7 @@ def min(expression: str, bounds: Any = None) -> Any:
     return quantile(expression, 0.0, bounds)
 
 
-@brief
+@short_traceback
 def max(expression: str, bounds: Any = None) -> Any:
     """Return about the largest value: a few rows above it are ignored, privately.
 
@@ -543,7 +545,7 @@ def max(expression: str, bounds: Any = None) -> Any:
     return quantile(expression, 1.0, bounds)
 
 
-def _wide(bounds: Any) -> tuple[float, float]:
+def _wide_bounds(bounds: Any) -> tuple[float, float]:
     lower, upper = checked_bounds(bounds)
     if lower == upper:
         raise InvalidArgument(f"bounds must leave room between them; got {bounds!r}.")
@@ -591,19 +593,19 @@ class CellsInProcess(Relation):
         return self.cut.axis.size + 1
 
     @classmethod
-    def serves(cls, cut: "Cut", bounded: BoundedRows) -> bool:
+    def can_replace(cls, cut: "Cut", bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
         if (
             bounded.keys is None
-            or bounded.sampled
+            or bounded.is_sampled
             or not can_be_fetched(bounded.table, bounded.unit)
         ):
             return False
         few = len(bounded.keys) * cls(cut)._codes <= _CODES
-        return few and bounded.near
+        return few and bounded.is_near
 
     def table(self, bounded: BoundedRows) -> ir.Table:
-        """One row per row that is somebody's: the person, and a code."""
+        """One row per row with a person: the person, and a code."""
         known = bounded.table.filter(bounded.table[str(bounded.unit)].notnull())
         group = bounded.place(known) * ibis.literal(self._codes, "int64")
         person = known[str(bounded.unit)].cast("int64")

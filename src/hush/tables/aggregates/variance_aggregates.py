@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hush.errors import brief
+from hush.errors import short_traceback
 from hush.tables.aggregates.aggregate import (
     Aggregate,
     Estimate,
@@ -36,15 +36,15 @@ class _Moments:
     def _texts(self) -> tuple[str, ...]:
         return tuple(text for text, _ in self.columns)
 
-    def first(self, limit: Limit, i: int) -> Statistic:
+    def first_moment(self, limit: Limit, i: int) -> Statistic:
         """Return Σ w·(x_i - middle)."""
-        return Statistic(limit, Form.CENTERED, self._one(i))
+        return Statistic(limit, Form.CENTERED, self._term(i))
 
     def number(self, limit: Limit) -> Statistic:
         """Return Σ w."""
-        return Statistic(limit, Form.PRESENT, self._one(0))
+        return Statistic(limit, Form.PRESENT, self._term(0))
 
-    def second(self, limit: Limit, i: int, j: int) -> Statistic:
+    def second_moment(self, limit: Limit, i: int, j: int) -> Statistic:
         """Return Σ w·(x_i - middle)·(x_j - middle)."""
         others = tuple(
             t for t in self._texts if t not in (self._texts[i], self._texts[j])
@@ -52,7 +52,7 @@ class _Moments:
         term = Term((self.columns[i], self.columns[j]), others)
         return Statistic(limit, Form.TOTAL, term)
 
-    def _one(self, i: int) -> Term:
+    def _term(self, i: int) -> Term:
         others = tuple(text for text in self._texts if text != self._texts[i])
         return Term((self.columns[i],), others)
 
@@ -60,18 +60,18 @@ class _Moments:
         """Return the covariance of columns i and j: value, low, high."""
         number = released[self.number(limit)]
         halves = [float(grid.half) for _, grid in self.columns]
-        one = ratio(released[self.first(limit, i)], number, halves[i])
-        two = ratio(released[self.first(limit, j)], number, halves[j])
+        one = ratio(released[self.first_moment(limit, i)], number, halves[i])
+        two = ratio(released[self.first_moment(limit, j)], number, halves[j])
         most = halves[i] * halves[j]
-        both = ratio(released[self.second(limit, i, j)], number, most)
-        least, largest = _times(one, two, square=i == j)
+        both = ratio(released[self.second_moment(limit, i, j)], number, most)
+        least, largest = _product_range(one, two, square=i == j)
         floor = 0.0 if i == j else -most
         found = both[0] - one[0] * two[0], both[1] - largest, both[2] - least
         value, low, high = (np.clip(each, floor, most) for each in found)
         return value, low, high
 
 
-def _times(one: Three, two: Three, *, square: bool) -> tuple[Floats, Floats]:
+def _product_range(one: Three, two: Three, *, square: bool) -> tuple[Floats, Floats]:
     """Return the range of a product of two numbers known by their ends."""
     ends = [a * b for a in one[1:] for b in two[1:]]
     least, largest = np.minimum.reduce(ends), np.maximum.reduce(ends)
@@ -105,8 +105,8 @@ class Variance(Aggregate):
         """The second and first moments around the middle, and the number of values."""
         parts = self._moments
         return (
-            (parts.second(limit, 0, 0), 1.0),
-            (parts.first(limit, 0), 1.0),
+            (parts.second_moment(limit, 0, 0), 1.0),
+            (parts.first_moment(limit, 0), 1.0),
             (parts.number(limit), 0.5),
         )
 
@@ -164,9 +164,9 @@ class _Both(Aggregate):
         """The product's moment, both means and the number of rows."""
         parts = self._moments
         return (
-            (parts.second(limit, 0, 1), 1.0),
-            (parts.first(limit, 0), 0.5),
-            (parts.first(limit, 1), 0.5),
+            (parts.second_moment(limit, 0, 1), 1.0),
+            (parts.first_moment(limit, 0), 0.5),
+            (parts.first_moment(limit, 1), 0.5),
             (parts.number(limit), 0.5),
         )
 
@@ -189,7 +189,7 @@ class Correlation(_Both):
     def needs(self, limit: Limit) -> Needs:
         """What the covariance needs, and both second moments."""
         parts = self._moments
-        squares = ((parts.second(limit, i, i), 0.5) for i in (0, 1))
+        squares = ((parts.second_moment(limit, i, i), 0.5) for i in (0, 1))
         return (*super().needs(limit), *squares)
 
     def answer(self, limit: Limit, released: Released) -> Estimate:
@@ -207,7 +207,7 @@ class Correlation(_Both):
         return Estimate(*(np.clip(each, -1.0, 1.0) for each in (value, low, high)))
 
 
-@brief
+@short_traceback
 def variance(expression: str, bounds: Any = None) -> Any:
     """Return the variance of an expression clamped to public `bounds`.
 
@@ -220,7 +220,7 @@ def variance(expression: str, bounds: Any = None) -> Any:
     )
 
 
-@brief
+@short_traceback
 def std(expression: str, bounds: Any = None) -> Any:
     """Return the standard deviation of an expression clamped to public `bounds`.
 
@@ -233,7 +233,7 @@ def std(expression: str, bounds: Any = None) -> Any:
     )
 
 
-@brief
+@short_traceback
 def covariance(first: str, second: str, bounds: Any = None) -> Any:
     """Return the covariance of two expressions, each clamped to its public bounds.
 
@@ -244,7 +244,7 @@ def covariance(first: str, second: str, bounds: Any = None) -> Any:
     return _of_two(Covariance, first, second, bounds)
 
 
-@brief
+@short_traceback
 def correlation(first: str, second: str, bounds: Any = None) -> Any:
     """Return the correlation of two expressions, each clamped to its public bounds.
 

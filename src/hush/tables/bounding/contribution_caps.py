@@ -54,7 +54,7 @@ class Field:
     bits: int
 
     @property
-    def inside(self) -> Any:
+    def masked_value(self) -> Any:
         """The number, cut to its width."""
         mask = ibis.literal((1 << self.bits) - 1, "int64")
         return self.value.cast("int64") & mask
@@ -87,14 +87,14 @@ class Caps:
             checks.whole("groups", self.groups, at_least=1)
 
     @property
-    def binding(self) -> bool:
+    def limits_groups(self) -> bool:
         """Whether the rows that are kept can be in too many groups."""
         return self.groups is not None and self.groups < self.rows
 
     def cells(self, neighbors: str | Neighbors = Neighbors.ADD_REMOVE) -> int:
         """Return how many groups can change: ℓ0."""
         one = self.rows if self.groups is None else min(self.rows, self.groups)
-        return one * (1 + _exchanged(neighbors))
+        return one * (1 + _is_exchange(neighbors))
 
     def norm1(
         self, low: int, high: int, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
@@ -103,7 +103,7 @@ class Caps:
 
         An exchange may empty some groups and fill others.
         """
-        return self.rows * max(-low, high, 0) * (1 + _exchanged(neighbors))
+        return self.rows * max(-low, high, 0) * (1 + _is_exchange(neighbors))
 
     def norm2(
         self, low: int, high: int, neighbors: str | Neighbors = Neighbors.ADD_REMOVE
@@ -115,13 +115,13 @@ class Caps:
         group at opposite bounds, or two in different groups at the farther bound.
         """
         far = max(-low, high, 0)
-        if not _exchanged(neighbors):
+        if not _is_exchange(neighbors):
             return self.rows * far
         apart = self.rows * (max(high, 0) - min(low, 0))
         return max(apart, math.isqrt(2 * (self.rows * far) ** 2 - 1) + 1 if far else 0)
 
 
-def _exchanged(neighbors: str | Neighbors) -> bool:
+def _is_exchange(neighbors: str | Neighbors) -> bool:
     return Neighbors.of(neighbors) is Neighbors.REPLACE_ONE
 
 
@@ -148,9 +148,9 @@ def capped_rows(
     _check(table, unit, fields, caps, group, tell)
     known = table.filter(table[unit].notnull())
     mark = tuple(known[name] for name in tell)
-    inside = [field.inside for field in fields]
+    inside = [field.masked_value for field in fields]
     wide = sum(field.bits for field in fields)
-    places = runs_on_duckdb(known) and (caps.rows <= PLACES or not caps.binding)
+    places = runs_on_duckdb(known) and (caps.rows <= PLACES or not caps.limits_groups)
     full = not has_room_for_hash(wide)
     if tell or (full and not (places and wide <= BITS)):
         kept = _by_hash(known, unit, fields, inside, caps, group, mark, salt)
@@ -165,7 +165,10 @@ def capped_rows(
     else:
         chosen = _by_lists(words, fields, caps, group)
     return chosen.select(
-        **{field.name: _part(chosen["_word"], fields, field.name) for field in fields},
+        **{
+            field.name: _field_of_word(chosen["_word"], fields, field.name)
+            for field in fields
+        },
         _w=ibis.literal(UNIT, "int64"),
     )
 
@@ -209,28 +212,28 @@ def packed_words(
     hash.
     """
     known = table.filter(table[unit].notnull())
-    content = _content(fields, [field.inside for field in fields])
+    content = _content(fields, [field.masked_value for field in fields])
     wide = sum(field.bits for field in fields)
     # Within one person the exclusive or tells every two contents apart.
     start = ibis.literal(salt, "int64")
     mixed = hash_of(hash_of(known[unit]) ^ start ^ content)
     high = mixed & ibis.literal((1 << (WORD - wide)) - 1, "int64")
-    return known.select(_unit=known[unit], _word=_shifted(high, wide) + content)
+    return known.select(_unit=known[unit], _word=_shift_left(high, wide) + content)
 
 
 def _content(fields: Sequence[Field], inside: Sequence[Any]) -> Any:
     """Return the fields of a row side by side."""
     content: Any = None
     for field, value in zip(fields, inside, strict=True):
-        content = value if content is None else _shifted(content, field.bits) + value
+        content = value if content is None else _shift_left(content, field.bits) + value
     return ibis.coalesce(content, ibis.literal(0, "int64"))
 
 
-def _shifted(value: Any, bits: int) -> Any:
+def _shift_left(value: Any, bits: int) -> Any:
     return value * ibis.literal(1 << bits, "int64")
 
 
-def _part(word: Any, fields: Sequence[Field], name: str) -> Any:
+def _field_of_word(word: Any, fields: Sequence[Field], name: str) -> Any:
     """Return the named field of a word."""
     shift, mask = shift_and_mask({field.name: field.bits for field in fields}, name)
     return (word >> ibis.literal(shift, "int64")) & ibis.literal(mask, "int64")
@@ -251,9 +254,9 @@ def _by_lists(
     ordered = listed.mutate(_list=listed["_list"].sort())
     cut = ordered.mutate(_list=ordered["_list"][0 : caps.rows])
     kept = cut.select("_unit", _word=cut["_list"].unnest())
-    if group is None or caps.groups is None or not caps.binding:
+    if group is None or caps.groups is None or not caps.limits_groups:
         return kept
-    coded = kept.mutate(_code=_part(kept["_word"], fields, group))
+    coded = kept.mutate(_code=_field_of_word(kept["_word"], fields, group))
     # Words of different groups differ, so the first words of groups are in a row.
     firsts = coded.group_by("_unit", "_code").agg(_first=coded["_word"].min())
     counts = firsts.group_by("_unit").agg(_groups=firsts.count())
@@ -287,7 +290,7 @@ def _by_places(
     """
     rows = caps.rows
     listed = words.group_by("_unit").agg(_list=smallest(words["_word"], rows))
-    if group is None or caps.groups is None or not caps.binding:
+    if group is None or caps.groups is None or not caps.limits_groups:
         kept = listed.select("_unit", _word=listed["_list"].unnest())
         return kept if sealed is None else unseal(kept, "_unit", ["_word"], sealed)
     names = [f"_w{i}" for i in range(rows)]
@@ -297,11 +300,11 @@ def _by_places(
         placed = unseal(placed, "_unit", names, sealed)
     word = [placed[f"_w{i}"] for i in range(rows)]
     coded = placed.mutate(
-        **{f"_c{i}": _part(word[i], fields, group) for i in range(rows)}
+        **{f"_c{i}": _field_of_word(word[i], fields, group) for i in range(rows)}
     )
     code = [coded[f"_c{i}"] for i in range(rows)]
     fresh = coded.mutate(
-        **{f"_n{i}": _differs(code[i], code[:i]) for i in range(1, rows)}
+        **{f"_n{i}": _differs_from_all(code[i], code[:i]) for i in range(1, rows)}
     )
     first = [fresh[f"_n{i}"] if i else ibis.literal(value=True) for i in range(rows)]
     kept = []
@@ -309,7 +312,10 @@ def _by_places(
         mine = fresh[f"_c{i}"]
         # Groups met before this one's first row, among the rows up to here.
         before = [
-            (first[m] & _differs(mine, [fresh[f"_c{j}"] for j in range(m + 1)]))
+            (
+                first[m]
+                & _differs_from_all(mine, [fresh[f"_c{j}"] for j in range(m + 1)])
+            )
             .ifelse(1, 0)
             .cast("int64")
             for m in range(i)
@@ -322,7 +328,7 @@ def _by_places(
     return chosen.filter(chosen["_word"].notnull())
 
 
-def _differs(value: Any, others: Sequence[Any]) -> Any:
+def _differs_from_all(value: Any, others: Sequence[Any]) -> Any:
     found: Any = ibis.literal(value=True)
     for other in others:
         found = found & (value != other)
@@ -372,7 +378,7 @@ def _by_hash(
     whole = ibis.literal(UNIT, "int64")
     sure = light | (joined["_hash"] < joined["_cut"])
     kept = joined.filter(sure | last).mutate(_w=ibis.ifelse(sure, whole, share))
-    if group is None or caps.groups is None or not caps.binding:
+    if group is None or caps.groups is None or not caps.limits_groups:
         return kept
     firsts = kept.group_by(_person=kept["_unit"], _code=kept[group]).agg(
         _first=kept["_hash"].min()
@@ -413,29 +419,31 @@ def seal(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Tabl
 
     Guarantee: for one person different numbers have different seals.
     """
-    table = _halves(table, unit, names, salt)
+    table = _split_halves(table, unit, names, salt)
     for step in _STEPS:
         halves: dict[str, Any] = {}
         for i in range(len(names)):
             high, low = table[f"_h{i}"], table[f"_l{i}"]
-            halves |= {f"_h{i}": low, f"_l{i}": high ^ _mixed(table, low, step)}
+            halves |= {f"_h{i}": low, f"_l{i}": high ^ _keyed_half(table, low, step)}
         table = table.select(unit, "_key", **halves)
-    return _joined(table, unit, names)
+    return _join_halves(table, unit, names)
 
 
 def unseal(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Table:
     """Return `unit` and columns of the numbers that were sealed; NULL stays NULL."""
-    table = _halves(table, unit, names, salt)
+    table = _split_halves(table, unit, names, salt)
     for step in reversed(_STEPS):
         halves: dict[str, Any] = {}
         for i in range(len(names)):
             high, low = table[f"_h{i}"], table[f"_l{i}"]
-            halves |= {f"_l{i}": high, f"_h{i}": low ^ _mixed(table, high, step)}
+            halves |= {f"_l{i}": high, f"_h{i}": low ^ _keyed_half(table, high, step)}
         table = table.select(unit, "_key", **halves)
-    return _joined(table, unit, names)
+    return _join_halves(table, unit, names)
 
 
-def _halves(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.Table:
+def _split_halves(
+    table: ir.Table, unit: str, names: Sequence[str], salt: int
+) -> ir.Table:
     half, mask = ibis.literal(_HALF, "int64"), _mask()
     highs = {f"_h{i}": table[name] >> half for i, name in enumerate(names)}
     lows = {f"_l{i}": table[name] & mask for i, name in enumerate(names)}
@@ -443,7 +451,7 @@ def _halves(table: ir.Table, unit: str, names: Sequence[str], salt: int) -> ir.T
     return table.select(unit, _key=key, **highs, **lows)
 
 
-def _mixed(table: ir.Table, half: Any, step: int) -> Any:
+def _keyed_half(table: ir.Table, half: Any, step: int) -> Any:
     return hash_of(half ^ table["_key"] ^ ibis.literal(step, "int64")) & _mask()
 
 
@@ -451,7 +459,7 @@ def _mask() -> Any:
     return ibis.literal((1 << _HALF) - 1, "int64")
 
 
-def _joined(table: ir.Table, unit: str, names: Sequence[str]) -> ir.Table:
+def _join_halves(table: ir.Table, unit: str, names: Sequence[str]) -> ir.Table:
     room = ibis.literal(1 << _HALF, "int64")
     words = {n: table[f"_h{i}"] * room + table[f"_l{i}"] for i, n in enumerate(names)}
     return table.select(unit, **words)
@@ -477,10 +485,10 @@ def smallest(x: dt.int64, n: dt.int32) -> dt.Array[dt.int64]:
 
 def runs_on_duckdb(expression: Any) -> bool:
     """Return whether DuckDB runs an expression; one without data runs nowhere."""
-    return _named(expression, "duckdb")
+    return _has_backend(expression, "duckdb")
 
 
-def _named(expression: Any, name: str) -> bool:
+def _has_backend(expression: Any, name: str) -> bool:
     backends, _ = expression._find_backends()
     return any(each.name == name for each in backends)
 
@@ -492,7 +500,7 @@ def hash_of(value: Any) -> Any:
     """
     kind = value.type()
     whole = kind.is_integer() and not kind.is_uint64()
-    if _named(value, "polars"):  # hashes every type, and fails to write some values
+    if _has_backend(value, "polars"):  # it hashes every type, and cannot cast some
         return ibis.coalesce(value.hash().cast("int64"), _NOTHING)
     # No other engine hashes every other type.
     value = value.cast("int64") if whole else value.cast("string")

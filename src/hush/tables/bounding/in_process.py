@@ -82,12 +82,12 @@ def fetched_rows(relation: ir.Table, kinds: Mapping[str, str]) -> Iterator[Rows]
         found = engine.run_sql(relation, f"{chosen} WHERE {mine}", values)
         people, many = found[PERSON], high - low + 1
         if not near:
-            people, many = _placed(people, found["_slot"], 1 << slots)
+            people, many = _dense_places(people, found["_slot"], 1 << slots)
         yield Rows(people, many, {name: found[name] for name in kinds})
 
 
-def _placed(people: Places, slot: Places, slots: int) -> tuple[Places, int]:
-    """Return places of people who are far apart, and how many places there are.
+def _dense_places(people: Places, slot: Places, slots: int) -> tuple[Places, int]:
+    """Return dense places for people with scattered identifiers, and their number.
 
     Somebody has the slot of their hash. Where several people have one slot, one of them
     keeps it, and the others have places behind all slots.
@@ -135,13 +135,13 @@ def kept_words(rows: Rows, caps: Caps, group: tuple[int, int]) -> Ints:
     caps.groups groups; they depend on that person's words alone.
     """
     ordered = _Ordered(rows)
-    few = np.minimum(ordered.held, caps.rows)
-    words = ordered.least(few)
-    if caps.groups is None or not caps.binding:
+    few = np.minimum(ordered.row_counts, caps.rows)
+    words = ordered.smallest_words(few)
+    if caps.groups is None or not caps.limits_groups:
         return words
     shift, mask = group
     code = ((words >> shift) & mask).astype(np.min_scalar_type(-1 - mask))
-    return words[_inside(code, few, caps.groups)]
+    return words[_in_first_groups(code, few, caps.groups)]
 
 
 @final
@@ -153,19 +153,19 @@ class _Ordered:
 
     @property
     def words(self) -> Ints:
-        """The words, as they were handed over."""
+        """The words, in the order of the rows."""
         return self.rows.numbers["_word"]
 
     @cached_property
-    def _number(self) -> int:
+    def _number_bits(self) -> int:
         """Bits of a row's number."""
         return max(len(self.words) - 1, 1).bit_length()
 
     @cached_property
-    def _lead(self) -> int:
+    def _leading_bits(self) -> int:
         """Leading bits of words for which there is room."""
         person = max(self.rows.many - 1, 1).bit_length()
-        return min(_LEAD, 64 - self._number - person)
+        return min(_LEAD, 64 - self._number_bits - person)
 
     @cached_property
     def order(self) -> Keys:
@@ -173,18 +173,18 @@ class _Ordered:
         words, people = self.words, self.rows.people
         order = np.empty(len(words), np.uint64)
         for some in blocks(len(words)):
-            key = people[some].astype(np.uint64) << np.uint64(self._lead)
-            key |= words[some].view(np.uint64) >> np.uint64(WORD - self._lead)
-            key <<= np.uint64(self._number)
+            key = people[some].astype(np.uint64) << np.uint64(self._leading_bits)
+            key |= words[some].view(np.uint64) >> np.uint64(WORD - self._leading_bits)
+            key <<= np.uint64(self._number_bits)
             key |= np.arange(some.start, some.stop, dtype=np.uint64)
             order[some] = key
         order.sort()
         return order
 
     @cached_property
-    def start(self) -> Ints:
-        """Where the rows of each person start who has any."""
-        order, below = self.order, np.uint64(self._lead + self._number)
+    def starts(self) -> Ints:
+        """Where the rows of each person with rows start."""
+        order, below = self.order, np.uint64(self._leading_bits + self._number_bits)
         found = [np.zeros(min(len(order), 1), np.int64)]
         for some in blocks(len(order) - 1):
             person = order[some.start : some.stop + 1] >> below
@@ -192,36 +192,36 @@ class _Ordered:
         return np.concatenate(found)
 
     @cached_property
-    def held(self) -> Ints:
+    def row_counts(self) -> Ints:
         """How many rows each of them has."""
-        return np.diff(self.start, append=len(self.order))
+        return np.diff(self.starts, append=len(self.order))
 
-    def least(self, few: Ints) -> Ints:
+    def smallest_words(self, few: Ints) -> Ints:
         """Return the `few` smallest words of each person in order, person by person."""
-        keys = self.order[_runs(self.start, few)]
-        found, begin = self._words(keys), np.cumsum(few) - few
-        own = self._unsure(keys, begin, few)
+        keys = self.order[_runs(self.starts, few)]
+        found, begin = self._words_of(keys), np.cumsum(few) - few
+        own = self._tied_people(keys, begin, few)
         if len(own):
-            held, less = self.held[own], few[own]
-            words = self._words(self.order[_runs(self.start[own], held)])
+            held, less = self.row_counts[own], few[own]
+            words = self._words_of(self.order[_runs(self.starts[own], held)])
             words = words[np.lexsort((words, np.repeat(own, held)))]
             found[_runs(begin[own], less)] = words[_runs(np.cumsum(held) - held, less)]
         return found
 
-    def _words(self, keys: Keys) -> Ints:
+    def _words_of(self, keys: Keys) -> Ints:
         """Return the words of sorted numbers."""
-        number = keys & np.uint64((1 << self._number) - 1)
+        number = keys & np.uint64((1 << self._number_bits) - 1)
         return self.words[number.view(np.int64)]
 
-    def _unsure(self, keys: Keys, begin: Ints, few: Ints) -> Ints:
+    def _tied_people(self, keys: Keys, begin: Ints, few: Ints) -> Ints:
         """Return the people whose first words the leading bits do not tell apart.
 
         The first one that is left out counts too: it may be smaller than the last.
         """
-        lead = keys >> np.uint64(self._number)
+        lead = keys >> np.uint64(self._number_bits)
         inner = np.flatnonzero(lead[1:] == lead[:-1])  # of one person: that is above
-        more = np.flatnonzero(self.held > few)
-        left_out = self.order[(self.start + few)[more]] >> np.uint64(self._number)
+        more = np.flatnonzero(self.row_counts > few)
+        left_out = self.order[(self.starts + few)[more]] >> np.uint64(self._number_bits)
         edge = more[left_out == lead[(begin + few)[more] - 1]]
         within = np.searchsorted(begin, inner, side="right") - 1
         return np.union1d(within, edge)
@@ -234,7 +234,7 @@ def _runs(starts: Ints, lengths: Ints) -> Ints:
     return runs
 
 
-def _inside(code: NDArray[Any], few: Ints, groups: int) -> NDArray[np.bool_]:
+def _in_first_groups(code: NDArray[Any], few: Ints, groups: int) -> NDArray[np.bool_]:
     """Return which rows are in the first groups of their person.
 
     Rows are in order, `few` of each person.
@@ -251,11 +251,13 @@ def _inside(code: NDArray[Any], few: Ints, groups: int) -> NDArray[np.bool_]:
         fresh = np.logical_and.reduce(met != now)
         free = met[-1] < 0
         stays[(start + place)[fresh & ~free]] = False
-        _meet(met, now, fresh & free)
+        _add_new_groups(met, now, fresh & free)
     return stays
 
 
-def _meet(met: NDArray[Any], now: NDArray[Any], fresh: NDArray[np.bool_]) -> None:
+def _add_new_groups(
+    met: NDArray[Any], now: NDArray[Any], fresh: NDArray[np.bool_]
+) -> None:
     """Enter fresh groups into the first place that is free."""
     for one in met:
         free = fresh & (one < 0)
@@ -291,17 +293,19 @@ class SampledSums(Relation):
         return (self.sums,)
 
     @classmethod
-    def serves(cls, sums: Sums, bounded: BoundedRows) -> bool:
+    def can_replace(cls, sums: Sums, bounded: BoundedRows) -> bool:
         """Return whether it can be taken: from public numbers and types alone."""
         if not can_be_fetched(bounded.table, bounded.unit):
             return False
-        places = not bounded.caps.binding or bounded.rows <= contribution_caps.PLACES
+        places = (
+            not bounded.caps.limits_groups or bounded.rows <= contribution_caps.PLACES
+        )
         return places and contribution_caps.has_room_for_hash(
             sum(bounded.widths(sums.codes).values())
         )
 
     def table(self, bounded: BoundedRows) -> ir.Table:
-        """One row per row that is somebody's: the person, and a word."""
+        """One row per row with a person: the person, and a word."""
         fields = bounded.fields(self.sums.codes)
         words = contribution_caps.packed_words(bounded.table, str(bounded.unit), fields)
         return words.mutate(_unit=words["_unit"].cast("int64"))

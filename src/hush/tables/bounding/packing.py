@@ -86,7 +86,7 @@ class Words:
     keys: int
     mark: Callable[[Ints, Ints], NDArray[np.uint64]]
 
-    def tallied(self, rule: Rule) -> tuple[Ints, Ints]:
+    def votes_and_weights(self, rule: Rule) -> tuple[Ints, Ints]:
         """Return the votes and the weighted rows of each key; sorts the words.
 
         Guarantee: both are sums over people of what that person's rows alone decide.
@@ -124,14 +124,16 @@ class Words:
         vote = np.repeat(rule.votes[np.minimum(many, rule.cap)], many)
         counted: Any = held
         if many.max() > rule.cap:
-            kept = self._kept(person, key, many, rule.cap)
+            kept = self._kept_keys(person, key, many, rule.cap)
             vote = vote * kept
             counted = held * kept if rule.cut else held
         rows = np.add.reduceat(counted, who[:-1])
         weight = np.repeat(rule.weights(rows), many) * counted
         return key, vote, weight
 
-    def _kept(self, person: Ints, key: Ints, many: Ints, cap: int) -> NDArray[np.bool_]:
+    def _kept_keys(
+        self, person: Ints, key: Ints, many: Ints, cap: int
+    ) -> NDArray[np.bool_]:
         """Return which keys are kept: all, or those with the smallest marks."""
         kept = np.ones(len(person), np.bool_)
         heavy = np.flatnonzero(np.repeat(many > cap, many))
@@ -188,7 +190,7 @@ class Column:
         return Column(self.values[at], self.null[at])
 
     @property
-    def listed(self) -> NDArray[Any]:
+    def nullable_values(self) -> NDArray[Any]:
         """The same as an engine's column: with None for NULL."""
         if not self.null.any():
             return self.values
@@ -197,7 +199,7 @@ class Column:
         return objects(None if null else value for value, null in values)
 
     @property
-    def hashed(self) -> NDArray[np.uint64]:
+    def hash_input(self) -> NDArray[np.uint64]:
         """What enters a hash."""
         return np.where(self.null, _NULL, self.values.view(np.uint64))
 
@@ -229,12 +231,12 @@ class Range:
         above = table[self.name].cast("int64") - ibis.literal(self.low, "int64")
         return ibis.coalesce(above + ibis.literal(1, "int64"), 0)
 
-    def decoded(self, codes: Ints) -> Column:
+    def decode(self, codes: Ints) -> Column:
         """Return the numbers of codes."""
         null = codes == 0
         return Column(np.where(null, 0, codes - 1 + self.low), null)
 
-    def inside(self, table: ir.Table) -> Any:
+    def holds(self, table: ir.Table) -> Any:
         """Return the condition that a code is inside, should a table change."""
         here = table[self.name]
         return here.isnull() | here.between(self.low, self.high)
@@ -268,26 +270,26 @@ class Packed(Layout):
     def read(self, rows: ir.Table) -> tuple[Words, Callable[[Ints], Keys]]:
         """Return the words and the inverse of packing."""
         for each in (self.person, *self.keys):
-            rows = rows.filter(each.inside(rows))
+            rows = rows.filter(each.holds(rows))
         bits = (self._codes - 1).bit_length()
         code: Any = self.keys[0].code(rows)
         for each in self.keys[1:]:
             code = code * ibis.literal(each.size, "int64") + each.code(rows)
         person = self.person.code(rows) * ibis.literal(1 << bits, "int64")
         found = engine.fetch(rows.select(_word=person + code))
-        words = Words(_numbers(found, "_word"), bits, self._codes, self._mark)
-        return words, self._decoded
+        words = Words(_numbers(found, "_word"), bits, self._codes, self._marks)
+        return words, self._decode_keys
 
-    def _decoded(self, codes: Ints) -> Keys:
+    def _decode_keys(self, codes: Ints) -> Keys:
         found: list[Column] = []
         for each in reversed(self.keys):
             codes, code = np.divmod(codes, each.size)
-            found.append(each.decoded(code))
+            found.append(each.decode(code))
         return tuple(reversed(found))
 
-    def _mark(self, people: Ints, keys: Ints) -> NDArray[np.uint64]:
-        columns = (self.person.decoded(people), *self._decoded(keys))
-        return mixed_words(*(each.hashed for each in columns))
+    def _marks(self, people: Ints, keys: Ints) -> NDArray[np.uint64]:
+        columns = (self.person.decode(people), *self._decode_keys(keys))
+        return mixed_words(*(each.hash_input for each in columns))
 
 
 @final
@@ -314,11 +316,11 @@ class Ranked(Layout):
         code, listed = rank_codes(columns)
         bits = max(len(listed[0].values) - 1, 1).bit_length()
 
-        def mark(who: Ints, keys: Ints) -> NDArray[np.uint64]:
+        def marks(who: Ints, keys: Ints) -> NDArray[np.uint64]:
             person = people[who].view(np.uint64)
-            return mixed_words(person, *(each[keys].hashed for each in listed))
+            return mixed_words(person, *(each[keys].hash_input for each in listed))
 
-        words = Words((person << bits) + code, bits, len(listed[0].values), mark)
+        words = Words((person << bits) + code, bits, len(listed[0].values), marks)
         return words, lambda codes: tuple(each[codes] for each in listed)
 
 

@@ -81,36 +81,36 @@ class BoundedRows:
         return (PLACE,) if self.names and self.keys is not None else self.names
 
     @cached_property
-    def placed(self) -> ir.Table:
+    def table_with_groups(self) -> ir.Table:
         """The table with what its rows are grouped by."""
-        return self._placed(self.table)
+        return self._with_groups(self.table)
 
     @cached_property
-    def weighted(self) -> ir.Table:
+    def table_with_weights(self) -> ir.Table:
         """The same with each row's weight in `_w`; see `with_weights`."""
-        return self._placed(
+        return self._with_groups(
             contribution_bounds.with_weights(self.table, self.unit, self.rows)
         )
 
-    def _placed(self, table: ir.Table) -> ir.Table:
+    def _with_groups(self, table: ir.Table) -> ir.Table:
         if set(self.by) <= set(table.columns):
             return table
         return table.mutate(**{PLACE: self.place(table)})
 
     @property
-    def sampled(self) -> bool:
+    def is_sampled(self) -> bool:
         """Whether people are cut to whole rows and groups instead of weighed."""
         return self.groups is not None and self.unit is not None
 
-    def coded(self, codes: tuple[Code, ...]) -> tuple[ir.Table, tuple[str, ...]]:
+    def coded_rows(self, codes: tuple[Code, ...]) -> tuple[ir.Table, tuple[str, ...]]:
         """Return bounded rows with their codes and `_w`, and how they are grouped.
 
         Weighed rows are grouped by their own columns. A sample keeps nothing of a row
         but its codes, so the place of its key stands for the group: `_g`.
         """
-        if not self.sampled:
-            found = {code.name: code.value(self.weighted) for code in codes}
-            return self.weighted.mutate(**found), self.by
+        if not self.is_sampled:
+            found = {code.name: code.value(self.table_with_weights) for code in codes}
+            return self.table_with_weights.mutate(**found), self.by
         fields = self.fields(codes)
         kept = capped_rows(self.table, str(self.unit), fields, self.caps, group="_g")
         return kept, ("_g",)
@@ -136,21 +136,21 @@ class BoundedRows:
         return self.grouping.place(table)
 
     @property
-    def near(self) -> bool:
+    def is_near(self) -> bool:
         """Whether that place is cheap to find: counted, or among few keys."""
         return self.grouping.is_near(self.table)
 
-    def tallied(self, code: Callable[[ir.Table], Any], size: int) -> ir.Table:
+    def cell_counts(self, code: Callable[[ir.Table], Any], size: int) -> ir.Table:
         """Return rows (group…, `_cell`, `_n`): the weight of each cell with rows.
 
         `code` is 1 above a cell of 0..size - 1, and 0 where a row is in none.
         """
-        table, by = self.coded((Code("_code", code, size.bit_length()),))
+        table, by = self.coded_rows((Code("_code", code, size.bit_length()),))
         kept = table.filter(table["_code"] > 0)
         found = kept.group_by(*by, "_code").agg(_n=kept["_w"].sum().cast("int64"))
         return found.mutate(_cell=found["_code"] - 1).drop("_code")
 
-    def named(self, rows: Columns) -> Columns:
+    def with_key_columns(self, rows: Columns) -> Columns:
         """Return fetched rows with the columns of their keys."""
         column = next((n for n in ("_g", PLACE) if n in rows.column_names), None)
         if column is None or self.keys is None:
@@ -181,7 +181,7 @@ class Relation(ABC):
         del bounded
         return engine.fetch(relation)
 
-    def chosen(self, bounded: BoundedRows) -> "Relation":
+    def relation_to_run(self, bounded: BoundedRows) -> "Relation":
         """Return the relation that answers this one: itself, or a faster one."""
         del bounded
         return self
@@ -255,9 +255,9 @@ class Sums(Relation):
 
     def table(self, bounded: BoundedRows) -> ir.Table:
         """One row per group with exact integer sums."""
-        if bounded.sampled:
+        if bounded.is_sampled:
             return self._of_sample(bounded)
-        table, moments = self.moments(bounded.weighted)
+        table, moments = self.moments(bounded.table_with_weights)
         return contribution_bounds.sums(table, bounded.by, moments)
 
     def moments(self, table: ir.Table) -> tuple[ir.Table, tuple[Moment, ...]]:
@@ -270,15 +270,15 @@ class Sums(Relation):
             for i, term in enumerate(self.terms)
         )
 
-    def chosen(self, bounded: BoundedRows) -> Relation:
+    def relation_to_run(self, bounded: BoundedRows) -> Relation:
         """Return a sample where the engine runs in this process."""
-        if not bounded.sampled:
+        if not bounded.is_sampled:
             return self
         from hush.tables.bounding.in_process import (
             SampledSums,  # which reads sums, and so this module
         )
 
-        return SampledSums(self) if SampledSums.serves(self, bounded) else self
+        return SampledSums(self) if SampledSums.can_replace(self, bounded) else self
 
     @property
     def codes(self) -> tuple[Code, ...]:
@@ -286,7 +286,7 @@ class Sums(Relation):
         return tuple(Code(f"_v{i}", t.code, t.bits) for i, t in enumerate(self.terms))
 
     def _of_sample(self, bounded: BoundedRows) -> ir.Table:
-        table, by = bounded.coded(self.codes)
+        table, by = bounded.coded_rows(self.codes)
         moments = tuple(
             Moment(f"_m{i}", table[f"_v{i}"] > 0, table[f"_v{i}"] - 1)
             for i in range(len(self.terms))
@@ -330,7 +330,7 @@ class QueryResult:
                 table = self._tables.get(asked)
                 if table is None:
                     table = asked.table(self._bounded)
-                rows = self._bounded.named(asked.fetch(table, self._bounded))
+                rows = self._bounded.with_key_columns(asked.fetch(table, self._bounded))
                 self._unchanged()
                 for each in asked.answers:
                     self._known[each] = each.collect(rows, self._bounded.names)

@@ -45,7 +45,7 @@ class Limit:
     groups: int
     touched: int
 
-    def reach(self, low: int, high: int, norm: int) -> int:
+    def distance(self, low: int, high: int, norm: int) -> int:
         """Return how far neighbors are apart in the ℓ1 or ℓ2 norm, per unit of weight.
 
         Rows of weight 1 count as low..high, with low <= 0 <= high. The distance is
@@ -106,15 +106,15 @@ class Part(ABC):
         """Return a released answer in the user's units, a row per group."""
 
     @abstractmethod
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return what one number's error stays within, with probability `level`."""
 
     @abstractmethod
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> Any:
         """Return what a group of `cell` ordinary rows might answer: for plans only."""
 
     @abstractmethod
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say what one person can do to it."""
 
     @property
@@ -150,7 +150,7 @@ class Additive(Part):
 
     @property
     @abstractmethod
-    def span(self) -> tuple[int, int]:
+    def row_range(self) -> tuple[int, int]:
         """Smallest and largest count of such a row, zero (no row) included."""
 
     @property
@@ -164,16 +164,16 @@ class Additive(Part):
         """What one fine step is worth, in the user's units."""
 
     @abstractmethod
-    def fine(self, found: QueryResult, key: Key) -> Any:
+    def fine_steps(self, found: QueryResult, key: Key) -> Any:
         """Return the exact fine steps of one group, as Python integers."""
 
-    def _reach(self, norm: int) -> int:
-        return self.weight * self.limit.reach(*self.span, norm)
+    def _distance(self, norm: int) -> int:
+        return self.weight * self.limit.distance(*self.row_range, norm)
 
     @property
-    def coarse(self) -> int:
+    def steps_per_release(self) -> int:
         """Fine steps per released step: a power of two from public numbers."""
-        return 1 << max(0, (self._reach(1) // _FINE).bit_length() - 1)
+        return 1 << max(0, (self._distance(1) // _FINE).bit_length() - 1)
 
     @property
     def _cells(self) -> int:
@@ -186,9 +186,9 @@ class Additive(Part):
         Rounding down to m fine steps turns a distance d into at most d/m + 1 in every
         number that changes: another √k in ℓ2 for k of them.
         """
-        coarse = self.coarse
+        coarse = self.steps_per_release
         # Bounds that leave no room still get noise: nothing is released bare.
-        steps = max(1, math.ceil(Fraction(self._reach(norm), coarse)))
+        steps = max(1, math.ceil(Fraction(self._distance(norm), coarse)))
         if coarse > 1:
             changed = self._cells
             steps += changed if norm == 1 else math.isqrt(changed - 1) + 1
@@ -198,7 +198,7 @@ class Additive(Part):
     @property
     def unit_value(self) -> Fraction:
         """What one released step is worth, in the user's units."""
-        return self.fine_value * self.coarse
+        return self.fine_value * self.steps_per_release
 
     def mechanism(self, amount: "Amount") -> Mechanism:
         """Return geometric noise for an ε and discrete Gaussian noise for a μ."""
@@ -215,9 +215,10 @@ class Additive(Part):
 
     def exact(self, found: QueryResult, keys: tuple[Key, ...]) -> NDArray[np.int64]:
         """Return whole released steps of every group; absent groups are zero."""
-        coarse = self.coarse
+        coarse = self.steps_per_release
         rows = [
-            np.asarray(self.fine(found, key), dtype=object) // coarse for key in keys
+            np.asarray(self.fine_steps(found, key), dtype=object) // coarse
+            for key in keys
         ]
         shape = (len(keys), *self.shape)
         return np.array(rows, dtype=np.int64).reshape(shape)
@@ -226,11 +227,11 @@ class Additive(Part):
         """Return released steps in the user's units."""
         return np.asarray(answer, dtype=np.float64) * float(self.unit_value)
 
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return the half-width of the noise at a level, in the user's units."""
         return _half_width(mechanism, level) * float(self.unit_value)
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say how far one person can move it."""
         return f"moves by at most {float(self.sensitivity(1) * self.unit_value):g}."
 
@@ -310,7 +311,7 @@ class Statistic(Additive):
         return self.form in (Form.ROWS, Form.PRESENT)
 
     @property
-    def span(self) -> tuple[int, int]:
+    def row_range(self) -> tuple[int, int]:
         """What a row of weight 1 adds, in steps of the grid."""
         if self._counts or self.term is None:
             return 0, 1
@@ -329,7 +330,7 @@ class Statistic(Additive):
         """Public bounds of what a row adds, for the receipt."""
         return None if self.term is None else self.term.grid.ends
 
-    def fine(self, found: QueryResult, key: Key) -> int:
+    def fine_steps(self, found: QueryResult, key: Key) -> int:
         """Return the exact sum of one group, zero where nobody is in it."""
         row = found.sums(key)
         if row is None:
@@ -345,7 +346,7 @@ class Statistic(Additive):
         offset = grid.low - (grid.middle if self.form is Form.CENTERED else 0)
         return raw + offset * weight
 
-    def guess(self, cell: float, mechanism: Mechanism) -> list[float]:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> list[float]:
         """Return the sum over rows spread evenly over the upper half of the bounds.
 
         A mean in the very middle is rare, and there alone noise on the count does not

@@ -72,7 +72,7 @@ def fetch(connection: Any, relation: ir.Table) -> Columns:
     """
     text, schema = prepared_sql(connection, relation), relation.schema()
     columns = ", ".join(
-        f"{_carried(connection, identifier(name), kind)} AS {identifier(name)}"
+        f"{_fetchable_column(connection, identifier(name), kind)} AS {identifier(name)}"
         for name, kind in schema.items()
     )
     whole = f"SELECT {columns} FROM ({text}) AS answer"
@@ -106,12 +106,12 @@ def sql_of(connection: Any, relation: ir.Table) -> str:
     query = connection.compiler.to_sqlglot(relation)
     if not relation.op().find(ops.Impure):
         for named in query.find_all(sql.CTE):
-            if _picked(named.this):
+            if _is_filtered_table(named.this):
                 named.set("materialized", value=False)
     return str(query.sql(connection.dialect))
 
 
-def _picked(query: Any) -> bool:
+def _is_filtered_table(query: Any) -> bool:
     """Return whether a query is rows of one table that a known condition picks.
 
     A function that sqlglot does not know may answer otherwise the second time.
@@ -125,7 +125,7 @@ def _picked(query: Any) -> bool:
     )
 
 
-def _carried(connection: Any, column: str, kind: Any) -> str:
+def _fetchable_column(connection: Any, column: str, kind: Any) -> str:
     """Return a column in a form in which NumPy has each value as it is.
 
     First it is made what Ibis says it is: to DuckDB the first of a month is no date.

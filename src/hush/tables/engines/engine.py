@@ -48,7 +48,7 @@ _DUCKDB = (
     "IOException",
     "InterruptException",
     "OutOfMemoryException",
-    "PermissionException",  # of files: what is gone is none of those it may open
+    "PermissionException",  # of files: a missing file is not among those it may open
     "ResourceInUseException",
     "TransactionException",
 )
@@ -269,11 +269,11 @@ def _in_spark(problem: BaseException, kinds: set[str]) -> bool:
 # -- Equality of Ibis expressions, for threads that share them.
 
 
-def _forget(self: Any) -> None:
-    """Take every pair of a dying expression out of the memory.
+def _drop_comparisons(self: Any) -> None:
+    """Drop every remembered comparison of an expression that is being freed.
 
-    Nobody compares what is dying. So its row no longer grows, and no row of another
-    gets a pair with it.
+    No thread compares it any more, so its row no longer grows, and no row of another
+    expression gets a pair with it.
     """
     known: dict[int, dict[int, bool]] = self.__cache__  # there at the very end, too
     mine = id(self)
@@ -285,7 +285,7 @@ def _forget(self: Any) -> None:
 
 def keep_apart() -> None:
     """Let Ibis forget equalities so that threads do not meet each other's."""
-    Comparable.__del__ = _forget
+    Comparable.__del__ = _drop_comparisons
 
 
 # -- Types as the database itself has them: those that are not on a list are refused.
@@ -313,13 +313,15 @@ def with_known_types(table: ir.Table) -> ir.Table:
         _no_categories(table)
     if table.get_backend().name != "postgres":
         return table
-    numbers = without_engine_text(lambda: _numbers(table), _unread)
+    numbers = without_engine_text(lambda: _numbers(table), _unreadable_types)
     schema = table.schema()
-    strange = [n for n, kind in schema.items() if not _listed(kind, numbers[n])]
+    strange = [
+        n for n, kind in schema.items() if not _has_type_number(kind, numbers[n])
+    ]
     if strange and not isinstance(table.op(), ops.DatabaseTable):
-        raise _strange(strange[0])
+        raise _unknown_type(strange[0])
     if strange:
-        table = _without(table, strange)
+        table = _with_unknown_types(table, strange)
     # One without a declared length, as a CASE in a view has, is unknown to Ibis.
     kinds = table.schema()
     filled = [n for n, k in kinds.items() if k.is_string() and numbers[n] == _FILLED]
@@ -355,16 +357,18 @@ def plain_frame(frame: Any) -> Any:
 
     named = frame.collect_schema()
     for name, kind in named.items():
-        without_engine_text(partial(PolarsType.to_ibis, kind), partial(_strange, name))
+        without_engine_text(
+            partial(PolarsType.to_ibis, kind), partial(_unknown_type, name)
+        )
     texts = [n for n, k in named.items() if k in (polars.Categorical, polars.Enum)]
     return frame.cast(dict.fromkeys(texts, polars.String)) if texts else frame
 
 
-def _unread() -> InvalidArgument:
+def _unreadable_types() -> InvalidArgument:
     return InvalidArgument("the types of the table's columns cannot be read.")
 
 
-def _strange(name: str) -> InvalidArgument:
+def _unknown_type(name: str) -> InvalidArgument:
     return InvalidArgument(
         f"column {name!r} has a type that hush does not know. Cast it to a number, a "
         "text, a date or a timestamp, or drop it."
@@ -381,7 +385,7 @@ def _numbers(table: ir.Table) -> dict[str, int]:
 
 
 def _no_categories(table: ir.Table) -> None:
-    """Refuse frames in a Polars connection of somebody else's, which are not cast."""
+    """Refuse categories in a Polars connection that hush did not open and cast."""
     import polars
 
     for each in table.op().find(ops.DatabaseTable):
@@ -389,18 +393,18 @@ def _no_categories(table: ir.Table) -> None:
         named = {} if held is None else held.lazy().collect_schema()
         for name, kind in named.items():
             if kind in (polars.Categorical, polars.Enum):
-                raise _strange(name)
+                raise _unknown_type(name)
 
 
-def _listed(kind: Any, number: int) -> bool:
-    """Whether a type is what Ibis takes it for; others are refused by their use."""
+def _has_type_number(kind: Any, number: int) -> bool:
+    """Whether the engine's type number is one of those that Ibis' type stands for."""
     for name, numbers in _TYPE_NUMBERS.items():
         if getattr(kind, f"is_{name}")():
             return number in numbers
     return True
 
 
-def _without(table: ir.Table, strange: list[str]) -> ir.Table:
+def _with_unknown_types(table: ir.Table, strange: list[str]) -> ir.Table:
     """Return the table with columns of unknown type, which no expression may use."""
     held = table.op()
     schema = {n: dt.unknown if n in strange else k for n, k in held.schema.items()}
@@ -510,7 +514,7 @@ def byte_by_byte(table: ir.Table) -> None:
         if collated is None:
             continue
 
-        def asked(backend: Any = backend, collated: Any = collated) -> bool:
+        def is_collated(backend: Any = backend, collated: Any = collated) -> bool:
             with exclusive(backend):
                 return bool(collated(backend, table))
 
@@ -518,7 +522,7 @@ def byte_by_byte(table: ir.Table) -> None:
             "the engine does not say how texts of the table are compared. Ask for its "
             "columns with the same connection, and open the data again."
         )
-        if without_engine_text(asked, lambda unknown=unknown: unknown):  # type: ignore[misc]
+        if without_engine_text(is_collated, lambda unknown=unknown: unknown):  # type: ignore[misc]
             raise InvalidArgument(
                 f"{_called(table)} has columns with a collation, so that different "
                 "texts can be equal. Declare them without, or as upper(x) in a copy."

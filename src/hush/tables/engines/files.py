@@ -15,7 +15,7 @@ from typing import Any
 
 import ibis.expr.types as ir
 
-from hush.checks import shown
+from hush.checks import value_text
 from hush.errors import InvalidArgument
 from hush.tables.engines import duckdb
 from hush.tables.engines.engine import without_engine_text
@@ -42,7 +42,7 @@ def lock(connection: Any, files: Sequence[Path | str] = ()) -> None:
     Guarantee: afterwards no statement of this connection can read outside of `files`
     and what was attached before, or undo this.
     """
-    allowed = ", ".join(quoted(str(each)) for each in files)
+    allowed = ", ".join(text_literal(str(each)) for each in files)
     for statement in (
         f"SET allowed_paths = [{allowed}]",
         "SET autoinstall_known_extensions = false",
@@ -53,7 +53,7 @@ def lock(connection: Any, files: Sequence[Path | str] = ()) -> None:
         connection.raw_sql(statement)
 
 
-def quoted(text: str) -> str:
+def text_literal(text: str) -> str:
     """Return a text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
@@ -93,20 +93,20 @@ def open_files(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir
         if kind not in TYPES:
             raise InvalidArgument(
                 f"types[{column!r}] must be one of {', '.join(TYPES)}; got "
-                f"{shown(kind)}."
+                f"{value_text(kind)}."
             )
     suffix, between = files[0].suffix, separator(files)
-    paths = ", ".join(quoted(str(each)) for each in files)
+    paths = ", ".join(text_literal(str(each)) for each in files)
     if suffix in PARQUET:
         if types:
             raise InvalidArgument("a Parquet file has types of its own: leave types=.")
         reader = f"read_parquet([{paths}], hive_types_autocast = false)"
     elif between is not None:
         names = column_names_of(files, between)
-        reader = _delimited(paths, names, between)
+        reader = _csv_query(paths, names, between)
     else:
         names = list(types)
-        reader = _lines(paths, names)
+        reader = _json_lines_query(paths, names)
     connection = duckdb.connect()
 
     def view() -> ir.Table:
@@ -122,14 +122,14 @@ def open_files(files: Sequence[Path], name: str, types: Mapping[str, str]) -> ir
             "are kept back, because they may hold data."
         ),
     )
-    return _typed(table, types) if suffix not in PARQUET else table
+    return _with_types(table, types) if suffix not in PARQUET else table
 
 
 def _columns(names: Sequence[str]) -> str:
-    return "{" + ", ".join(f"{quoted(each)}: 'VARCHAR'" for each in names) + "}"
+    return "{" + ", ".join(f"{text_literal(each)}: 'VARCHAR'" for each in names) + "}"
 
 
-def _delimited(paths: str, names: Sequence[str], separator: str) -> str:
+def _csv_query(paths: str, names: Sequence[str], separator: str) -> str:
     # Nothing is detected; a line with too few fields is left out. Strict mode fails on
     # one line that ends as no other does, whatever errors it is told to ignore, and
     # loses all lines after one with text behind a closed quote. Left out is also a line
@@ -138,13 +138,14 @@ def _delimited(paths: str, names: Sequence[str], separator: str) -> str:
     every = ", ".join(map(duckdb.identifier, names))
     return (
         f"read_csv([{paths}], auto_detect = false, header = true, quote = '\"', "
-        f"escape = '\"', delim = {quoted(separator)}, columns = {_columns(names)}, "
+        f"escape = '\"', delim = {text_literal(separator)}, "
+        f"columns = {_columns(names)}, "
         "strict_mode = false, null_padding = false, ignore_errors = true) "
         f"WHERE hash({every}) IS NOT NULL"
     )
 
 
-def _lines(paths: str, names: Sequence[str]) -> str:
+def _json_lines_query(paths: str, names: Sequence[str]) -> str:
     if not names:
         raise InvalidArgument(
             "a JSON file does not say which columns it has: give types=, as in "
@@ -156,7 +157,7 @@ def _lines(paths: str, names: Sequence[str]) -> str:
     )
 
 
-def _typed(table: ir.Table, types: Mapping[str, str]) -> ir.Table:
+def _with_types(table: ir.Table, types: Mapping[str, str]) -> ir.Table:
     unknown = [each for each in types if each not in table.columns]
     if unknown:
         near = near_columns(unknown[0], table.columns)
@@ -190,7 +191,7 @@ def column_names_of(files: Sequence[Path], separator: str) -> list[str]:
         raise InvalidArgument(
             f"{path!r} is empty: its first line must name the columns."
         )
-    _separated(names, path, separator)
+    _check_separator(names, path, separator)
     if any("\ufffd" in each for each in names):
         raise InvalidArgument(
             f"the first line of {path!r} is not UTF-8. Save the file as UTF-8: other "
@@ -219,7 +220,7 @@ def first_line(path: Path, separator: str) -> tuple[str, ...]:
     )
 
 
-def _separated(names: Sequence[str], path: str, separator: str) -> None:
+def _check_separator(names: Sequence[str], path: str, separator: str) -> None:
     """Refuse one column whose name looks like several."""
     others = [each for each in _SEPARATORS if each in names[0] and each != separator]
     if len(names) == 1 and others:

@@ -72,7 +72,7 @@ class Origin:
     again: Callable[[], None] | None = None
 
     @classmethod
-    def beside(cls, kind: str, paths: Iterable[str], **more: Any) -> "Origin":
+    def of_scanned_files(cls, kind: str, paths: Iterable[str], **more: Any) -> "Origin":
         """Return the origin of a frame that reads files of this machine when asked."""
         local = [unquote(each.removeprefix("file://")) for each in paths]
         known = [Path(each) for each in local if each.startswith("/")]
@@ -95,7 +95,7 @@ class Origin:
             return self.kind
         return keyed_name(ledger._store, repr([each.facts for each in self.files]))
 
-    def unchanged(self) -> None:
+    def check_unchanged(self) -> None:
         """Refuse files that are gone or not what was opened."""
         for each in self.files:
             try:
@@ -117,7 +117,7 @@ class Origin:
 def refuse_changed(origins: Iterable[Origin]) -> None:
     """Refuse files that are gone or not what was opened."""
     for each in origins:
-        each.unchanged()
+        each.check_unchanged()
 
 
 def refuse_changed_while_drawn(origins: Iterable[Origin]) -> None:
@@ -138,14 +138,14 @@ def refuse_unreachable(origins: Sequence[Origin], table: ir.Table) -> None:
     backends, _ = table._find_backends()
     for backend in backends:
         again = next((o.again for o in origins if o.again is not None), None)
-        _reached(backend, again)
+        _check_connection(backend, again)
         if not all(each.shut for each in origins):
             _same_tables(backend, table)
     if not all(each.shut for each in origins):
         engine.byte_by_byte(table)
 
 
-def _reached(backend: Any, again: Callable[[], None] | None) -> None:
+def _check_connection(backend: Any, again: Callable[[], None] | None) -> None:
     """Refuse a connection that is lost and cannot be made again.
 
     One thread connects for all: a connection made meanwhile would take its place, and
@@ -160,7 +160,7 @@ def _reached(backend: Any, again: Callable[[], None] | None) -> None:
         try:
             _ping(backend)
             return
-        except Exception:  # whatever it is, nothing is to be had
+        except Exception:  # whatever the reason, no data can be read
             if again is None:
                 raise gone from None
         without_engine_text(again, lambda: gone)
@@ -186,21 +186,21 @@ def _same_tables(backend: Any, table: ir.Table) -> None:
             continue
         place = each.namespace
 
-        def known(each: Any = each, place: Any = place) -> Any:
+        def current_schema(each: Any = each, place: Any = place) -> Any:
             with exclusive(backend):
                 return backend.get_schema(
                     each.name, catalog=place.catalog, database=place.database
                 )
 
         found = without_engine_text(
-            known,
+            current_schema,
             lambda each=each: InvalidArgument(  # type: ignore[misc]
                 f"table {each.name!r} is gone or cannot be read; nothing was charged. "
                 "Open the data again.",
                 code="data-unreachable",
             ),
         )
-        if not _alike(each.schema, found):
+        if not _same_columns(each.schema, found):
             raise InvalidArgument(
                 f"table {each.name!r} has other columns than when it was opened; "
                 "nothing was charged. Open the data again.",
@@ -208,7 +208,7 @@ def _same_tables(backend: Any, table: ir.Table) -> None:
             )
 
 
-def _alike(opened: Any, found: Any) -> bool:
+def _same_columns(opened: Any, found: Any) -> bool:
     """Whether columns have the names and types that they had when opened.
 
     Of a type that hush does not know the name alone counts: no question can use it.
@@ -227,7 +227,7 @@ _frames: WeakValueDictionary[int, Any] = WeakValueDictionary()
 _TEXTS = (ops.SQLQueryResult, ops.SQLStringView)
 
 
-def remember(given: Any, table: ir.Table, origin: Origin) -> None:
+def remember_private(given: Any, table: ir.Table, origin: Origin) -> None:
     """Note that a source was opened as private."""
     found = set(_files(origin)) | set(_tables(table))
     with _guard:
@@ -236,10 +236,10 @@ def remember(given: Any, table: ir.Table, origin: Origin) -> None:
             _frames[id(given)] = given
     if origin.own:
         for backend in table._find_backends()[0]:
-            mark(backend)
+            mark_private(backend)
 
 
-def mark(backend: Any) -> None:
+def mark_private(backend: Any) -> None:
     """Note that all that is on a connection of hush is private."""
     vars(backend)["_hush_private"] = True
 
@@ -249,7 +249,7 @@ def refuse_inside(given: Any) -> None:
 
     What a data set was opened from may be opened again, as a file may.
     """
-    if isinstance(given, ir.Table) and _inside(given):
+    if isinstance(given, ir.Table) and _is_inside_dataset(given):
         raise InvalidArgument(
             "source is the table inside of a data set that is open, without its "
             "ledger. Ask the data set itself, or open once more what it was opened "
@@ -257,10 +257,10 @@ def refuse_inside(given: Any) -> None:
         )
 
 
-def refuse(given: Any, table: ir.Table, origin: Origin) -> None:
+def refuse_private(given: Any, table: ir.Table, origin: Origin) -> None:
     """Refuse as public what was opened as private."""
     known = {*_files(origin), *_tables(table)} & _known
-    if known or _inside(table) or _frames.get(id(given)) is given:
+    if known or _is_inside_dataset(table) or _frames.get(id(given)) is given:
         raise InvalidArgument(
             "the table to join was opened as private data in this process, and as a "
             "public one it would be read without a charge. Join the data set itself, "
@@ -273,7 +273,7 @@ def _is_frame(given: Any) -> bool:
     return maker in ("pandas", "polars", "pyarrow")
 
 
-def _inside(table: ir.Table) -> bool:
+def _is_inside_dataset(table: ir.Table) -> bool:
     return any("_hush_private" in vars(each) for each in table._find_backends()[0])
 
 
@@ -285,7 +285,7 @@ def _files(origin: Origin) -> Iterator[tuple[Any, ...]]:
 
 
 def _tables(table: ir.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield what tells the tables of databases apart, whoever is connected."""
+    """Yield a key for each database table, the same on every connection."""
     for each in table.op().find(ops.DatabaseTable):
         place = each.namespace
         name = (place.catalog, place.database, each.name)
@@ -305,26 +305,26 @@ def _tables(table: ir.Table) -> Iterator[tuple[Any, ...]]:
 
 def _table(backend: Any, name: tuple[Any, Any, str]) -> Iterator[tuple[Any, ...]]:
     found = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark}.get(
-        backend.name, _other
+        backend.name, _key_by_connection
     )
 
-    def asked() -> Any:
+    def table_key() -> Any:
         with exclusive(backend):
             return found(backend, name)
 
     key = without_engine_text(
-        asked, lambda: InvalidArgument("the table cannot be read.")
+        table_key, lambda: InvalidArgument("the table cannot be read.")
     )
     if key is not None:
         yield key
 
 
-def _own(backend: Any) -> str:
+def _connection_name(backend: Any) -> str:
     return str(vars(backend).setdefault("_hush_name", uuid.uuid4().hex))
 
 
-def _other(backend: Any, name: tuple[Any, Any, str]) -> tuple[Any, ...]:
-    return backend.name, _own(backend), name[-1]
+def _key_by_connection(backend: Any, name: tuple[Any, Any, str]) -> tuple[Any, ...]:
+    return backend.name, _connection_name(backend), name[-1]
 
 
 def _duckdb(backend: Any, name: tuple[Any, Any, str]) -> tuple[Any, ...]:
@@ -335,7 +335,7 @@ def _duckdb(backend: Any, name: tuple[Any, Any, str]) -> tuple[Any, ...]:
         [catalog],
     ).fetchall()  # to the end: an unfinished answer would hold up the connection
     place = path[0][0] if path else None
-    where = _own(backend) if place is None else str(Path(place).resolve())
+    where = _connection_name(backend) if place is None else str(Path(place).resolve())
     return "duckdb", where, (database or "main").lower(), table.lower()
 
 

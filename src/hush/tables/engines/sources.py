@@ -97,9 +97,9 @@ def _source_of(given: Any, name: str | None, types: Mapping[str, str] | None) ->
     if types:
         raise InvalidArgument("types= is for CSV and JSON files; this has its own.")
     if isinstance(given, ir.Table):
-        _fetchable(given.get_backend().name)
+        _check_fetchable(given.get_backend().name)
         provenance.refuse_inside(given)
-        return Source(given, name or _named(given), Origin("ibis"))
+        return Source(given, name or _table_name(given), Origin("ibis"))
     called = name or "data"
     if isinstance(given, Mapping):
         return _columns(given, called)
@@ -113,11 +113,13 @@ def _source_of(given: Any, name: str | None, types: Mapping[str, str] | None) ->
     if made_by == "pyspark" and hasattr(given, "createOrReplaceTempView"):
         return _spark(given, called)
     if made_by == "polars" and hasattr(given, "collect"):
-        _fetchable("polars")
+        _check_fetchable("polars")
         connection = ibis.polars.connect()
         table = connection.create_table(called, engine.plain_frame(given))
         return Source(
-            table, called, Origin.beside("memory", _scanned(given), shut=True)
+            table,
+            called,
+            Origin.of_scanned_files("memory", _scanned_files(given), shut=True),
         )
     if made_by in ("pandas", "polars", "pyarrow"):
         extra = "arrow" if made_by == "pyarrow" else made_by
@@ -129,20 +131,20 @@ def _source_of(given: Any, name: str | None, types: Mapping[str, str] | None) ->
     )
 
 
-def _scanned(frame: Any) -> list[str]:
+def _scanned_files(frame: Any) -> list[str]:
     """Return the files that a lazy Polars frame names in its plan."""
     listed = re.findall(r"SCAN \[([^\]]*)\]", frame.explain(optimized=False))
     return [each for group in listed for each in group.split(", ")]
 
 
-def _fetchable(engine: str) -> None:
+def _check_fetchable(engine: str) -> None:
     """Refuse an engine now if nothing could be fetched from it later, when paid."""
     if engine != "duckdb":
         for each in ("pyarrow", "pyarrow_hotfix"):
             package(each, _EXTRAS.get(engine, "arrow"), f"a table on {engine}")
 
 
-def _named(table: ir.Table) -> str:
+def _table_name(table: ir.Table) -> str:
     found = getattr(table.op(), "name", None)
     return found if isinstance(found, str) and found.isidentifier() else "data"
 
@@ -159,15 +161,15 @@ def _address(text: str, name: str | None, types: Mapping[str, str]) -> Source:
             f"{text!r} is a database: add a table's name, as in {text + '/trips'!r}."
         )
     found = files.listed_files(text)
-    called = name or _stem(text)
+    called = name or _name_of_path(text)
     # First what the files are, then what is in them: what came between is noticed.
     origin = Origin.of_files(found, files.separator(found))
     opened = files.open_files(found, called, types)
-    origin.unchanged()
+    origin.check_unchanged()
     return Source(opened, called, origin)
 
 
-def _stem(path: str) -> str:
+def _name_of_path(path: str) -> str:
     stem = Path(path.rstrip("/")).name.split(".")[0].strip("*") or "data"
     return stem if stem.isidentifier() else "data"
 
@@ -183,7 +185,7 @@ def _memory(frame: Any, name: str) -> Source:
     """Show a frame to an embedded DuckDB without copying it."""
     connection = duckdb.connect()
 
-    def shown() -> ir.Table:
+    def register_frame() -> ir.Table:
         table = frame
         if type(frame).__module__.startswith("pandas"):
             import pyarrow
@@ -194,7 +196,7 @@ def _memory(frame: Any, name: str) -> Source:
         # DuckDB would give the second of two equal names another one.
         check_column_names(n for n in table.schema.names if not n.startswith("_"))
         for field in table.schema:
-            _readable(field.name, str(field.type))
+            _check_readable(field.name, str(field.type))
         connection.con.register(name, table)
         files.lock(connection)
         return duckdb.table(connection, name)
@@ -204,9 +206,9 @@ def _memory(frame: Any, name: str) -> Source:
         "values of several types, or two may have one name. Give each its own"
         f"{_untyped(frame)}."
     )
-    made = without_engine_text(shown, lambda: failed)
+    made = without_engine_text(register_frame, lambda: failed)
     read = getattr(frame, "files", ()) if isinstance(frame, _dataset()) else ()
-    return Source(made, name, Origin.beside("memory", read, shut=True))
+    return Source(made, name, Origin.of_scanned_files("memory", read, shut=True))
 
 
 def _dataset() -> Any:
@@ -228,7 +230,7 @@ def _untyped(frame: Any) -> str:
     return f": those of type object are {listed}, and {way}"
 
 
-def _readable(name: str, kind: str) -> None:
+def _check_readable(name: str, kind: str) -> None:
     """Refuse a type of which DuckDB reads one value and fails on the next.
 
     It multiplies moments with a zone into microseconds, before a query can stop it.
@@ -241,11 +243,11 @@ def _readable(name: str, kind: str) -> None:
 
 
 def _spark(frame: Any, name: str) -> Source:
-    _fetchable("pyspark")
+    _check_fetchable("pyspark")
     view = f"hush_{next(_VIEWS)}_{name}"
     frame.createOrReplaceTempView(view)
     connection = ibis.pyspark.connect(frame.sparkSession)
-    origin = Origin.beside("spark", frame.inputFiles())
+    origin = Origin.of_scanned_files("spark", frame.inputFiles())
     return Source(connection.table(view), name, origin)
 
 
@@ -260,11 +262,13 @@ def _duckdb(address: str, name: str | None) -> Source:
         )
     real = Path(path).resolve()
 
-    def opened() -> ir.Table:
+    def connect_table() -> ir.Table:
         # Attached, not connected to: connections to one file share their settings, so
         # that a second could not be shut off.
         connection = duckdb.connect()
-        connection.raw_sql(f"ATTACH {files.quoted(str(real))} AS file (READ_ONLY)")
+        connection.raw_sql(
+            f"ATTACH {files.text_literal(str(real))} AS file (READ_ONLY)"
+        )
         files.lock(connection)
         return duckdb.table(connection, table, ("file", schema or "main"))
 
@@ -273,12 +277,14 @@ def _duckdb(address: str, name: str | None) -> Source:
         code="data-unreachable",
     )
     origin = Origin.of_files([real])
-    return Source(without_engine_text(opened, lambda: failed), name or table, origin)
+    return Source(
+        without_engine_text(connect_table, lambda: failed), name or table, origin
+    )
 
 
 def _postgres(address: str, name: str | None) -> Source:
     """Open "postgresql://host/database/schema.table", for reading only."""
-    _fetchable("postgres")
+    _check_fetchable("postgres")
     package("psycopg", "postgres", "a table on PostgreSQL")
     parts = urlsplit(address)
     database, _, last = parts.path.rpartition("/")
@@ -289,7 +295,7 @@ def _postgres(address: str, name: str | None) -> Source:
             "'postgresql://host/database/public.trips'."
         )
 
-    def opened() -> ir.Table:
+    def connect_table() -> ir.Table:
         server = parts._replace(scheme="postgres", path=database)
         connection = ibis.connect(urlunsplit(server))
         try:
@@ -305,10 +311,10 @@ def _postgres(address: str, name: str | None) -> Source:
         "Try the same address with psql.",
         code="data-unreachable",
     )
-    found = without_engine_text(opened, lambda: failed)
+    found = without_engine_text(connect_table, lambda: failed)
     connection = found.get_backend()
 
-    def again() -> None:
+    def reconnect() -> None:
         with exclusive(connection):
             try:
                 connection.reconnect()
@@ -317,11 +323,11 @@ def _postgres(address: str, name: str | None) -> Source:
                 connection.con.close()  # what it was begun as, before it failed
                 raise
 
-    return Source(found, name or table, Origin("postgres", own=True, again=again))
+    return Source(found, name or table, Origin("postgres", own=True, again=reconnect))
 
 
 def _only_read(connection: Any) -> None:
-    """Make a new session one that reads only, and ends with whoever uses it."""
+    """Make a new session read-only, and close it when its connection is freed."""
     weakref.finalize(connection, connection.con.close)
     with exclusive(connection):
         connection.raw_sql(_READ_ONLY).close()
@@ -353,19 +359,23 @@ def plain_table(
         >>> {name: str(kind) for name, kind in made.schema().items()}
         {'id': 'int64', 'age': 'int64'}
     """
-    lists = {str(each): _listed(str(each), given) for each, given in columns.items()}
+    lists = {
+        str(each): _python_values(str(each), given) for each, given in columns.items()
+    }
     if not lists or len({len(values) for values, _ in lists.values()}) > 1:
         raise InvalidArgument("the columns of a table must have one length.")
     check_column_names(each for each in lists if not each.startswith("_"))
     if types is None:
-        types = {each: kind or _kind(each, v) for each, (v, kind) in lists.items()}
+        types = {
+            each: kind or _kind_of_values(each, v) for each, (v, kind) in lists.items()
+        }
     connection = duckdb.connect()
     files.lock(connection)
     values = {each: listed for each, (listed, _) in lists.items()}
     return duckdb.copy_columns(connection, name, values, types)
 
 
-def _listed(name: str, given: Any) -> tuple[list[Any], str | None]:
+def _python_values(name: str, given: Any) -> tuple[list[Any], str | None]:
     """Return a column's values as Python's own, and its type where it has one."""
     if isinstance(given, np.ndarray) and given.dtype.kind == "M":
         day = given.dtype == np.dtype("datetime64[D]")
@@ -382,14 +392,14 @@ def _listed(name: str, given: Any) -> tuple[list[Any], str | None]:
     ], None
 
 
-def _kind(name: str, values: list[Any]) -> str:
+def _kind_of_values(name: str, values: list[Any]) -> str:
     known = {type(each) for each in values if each is not None}
     if not known:
         raise InvalidArgument(
             f"column {name!r} has no values that tell its type: give a NumPy array."
         )
     for kind, fits in _KINDS:
-        if all(issubclass(each, fits) for each in known) and _alike(kind, known):
+        if all(issubclass(each, fits) for each in known) and _is_one_kind(kind, known):
             return kind
     raise InvalidArgument(
         f"column {name!r} must hold values of one type: truth values, numbers, texts, "
@@ -397,8 +407,8 @@ def _kind(name: str, values: list[Any]) -> str:
     )
 
 
-def _alike(kind: str, known: set[type]) -> bool:
-    """Whether subclasses do not hide another kind: a truth value is no number."""
+def _is_one_kind(kind: str, known: set[type]) -> bool:
+    """Whether all types are of this kind: a truth value is no number."""
     if kind in ("int64", "float64"):
         return bool not in known
     return kind != "date" or datetime.datetime not in known

@@ -21,21 +21,21 @@ def tame_moment(value: Any, engine: str) -> Any:
     Guarantee: NULL outside of the years 1 to 9999; no value makes an engine fail.
     """
     if value.type().is_date():
-        return _inside(value, value, FIRST, LAST)
+        return _value_within(value, value, FIRST, LAST)
     if engine == "duckdb":
         # A comparison with microseconds multiplies, and fails far from 1970.
         coarse = value.type().scale not in (None, _MICRO)
         micro = value.try_cast("timestamp(6)") if coarse else value
-        return _inside(micro, micro, _START, _END)
+        return _value_within(micro, micro, _START, _END)
     if engine != "polars":
-        return _inside(value, value.date(), FIRST, LAST)
+        return _value_within(value, value.date(), FIRST, LAST)
     if value.type().scale == _NANO:  # 64 bits hold three centuries of them
         return value.cast("timestamp(6)")
-    known = _inside(value, value, _START, _END)
+    known = _value_within(value, value, _START, _END)
     return known if value.type().scale == _MICRO else known.cast("timestamp(6)")
 
 
-def _inside(value: Any, place: Any, first: Any, last: Any) -> Any:
+def _value_within(value: Any, place: Any, first: Any, last: Any) -> Any:
     """Return a value whose place lies between two ends of its own type, or NULL."""
     low, high = (ibis.literal(each, place.type()) for each in (first, last))
     return ibis.ifelse((place >= low) & (place <= high), value, ibis.null(value.type()))

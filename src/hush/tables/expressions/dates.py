@@ -63,7 +63,7 @@ def days(x: Typed) -> Typed:
     return number_within(365.0 * year + leaps + within - 719469.0, 1.0, 1e7)
 
 
-def truncated(x: Typed, unit: str) -> Typed:
+def date_trunc(x: Typed, unit: str) -> Typed:
     """Return the first day of the YEAR, QUARTER, MONTH or WEEK (from Monday)."""
     if unit not in UNITS:
         raise Unsupported(

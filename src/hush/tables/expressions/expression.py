@@ -18,10 +18,10 @@ from hush.tables.expressions import functions, operators
 from hush.tables.expressions.parse import (
     DROPPED,
     compile_node,
-    expect,
     kept_whole,
     missing_quotes,
     refuse_mixed,
+    value_of_kind,
 )
 from hush.tables.expressions.types import Kind, Typed, column, node_count, of_truth
 
@@ -29,13 +29,13 @@ __all__ = [
     "Kind",
     "Typed",
     "column",
+    "condition",
     "is_column",
     "is_truth",
     "number",
     "parse",
     "read",
-    "truth",
-    "typed",
+    "typed_value",
     "unclamped",
 ]
 
@@ -84,17 +84,19 @@ def is_column(table: ir.Table, text: str, name: str) -> bool:
     return plain and found.name == name
 
 
-def truth(table: ir.Table, text: str) -> Any:
+def condition(table: ir.Table, text: str) -> Any:
     """Return a condition over the rows of a table; NULL counts as not fulfilled."""
-    return expect(typed(table, text), Kind.TRUTH, _said(table, text))
+    return value_of_kind(
+        typed_value(table, text), Kind.TRUTH, _quoted_name(table, text)
+    )
 
 
 def is_truth(table: ir.Table, text: str) -> bool:
     """Whether a text is a truth value, by the types of the columns."""
-    return typed(table, text).kind is Kind.TRUTH
+    return typed_value(table, text).kind is Kind.TRUTH
 
 
-def _said(table: ir.Table, text: str) -> str:
+def _quoted_name(table: ir.Table, text: str) -> str:
     """Return a text as it is written in an expression."""
     plain = text not in table.columns or text.isidentifier()
     return text if plain else f'"{text}"'
@@ -105,8 +107,8 @@ def number(table: ir.Table, text: str) -> Any:
 
     A truth value is 1 or 0.
     """
-    found = of_truth(typed(table, text))
-    return expect(found, Kind.NUMBER, _said(table, text))
+    found = of_truth(typed_value(table, text))
+    return value_of_kind(found, Kind.NUMBER, _quoted_name(table, text))
 
 
 def unclamped(table: ir.Table, text: str) -> Any:
@@ -122,7 +124,7 @@ def unclamped(table: ir.Table, text: str) -> Any:
     return number(table, text)
 
 
-def typed(table: ir.Table, text: str) -> Typed:
+def typed_value(table: ir.Table, text: str) -> Typed:
     """Return any allowed expression with its kind."""
     try:
         found = compile_node(table, read(table, text))
@@ -130,11 +132,11 @@ def typed(table: ir.Table, text: str) -> Typed:
         said = f"{refusal}{missing_quotes(text, table.columns)}"
         code = refusal.code
     else:
-        return _small(found, text)
+        return _check_size(found, text)
     raise Unsupported(said, code=code)
 
 
-def _small(found: Typed, text: str) -> Typed:
+def _check_size(found: Typed, text: str) -> Typed:
     if node_count(found.value) > _MOST_NODES:
         raise Unsupported(
             f"the expression {text!r} grows too large once every step is guarded. "

@@ -27,19 +27,19 @@ from hush.tables.expressions.types import (
 )
 
 
-def _one(apply: Callable[[Typed], Typed]) -> Rule:
+def _number_rule(apply: Callable[[Typed], Typed]) -> Rule:
     return lambda table, node: apply(number(table, node.this))
 
 
-def _extreme(*, largest: bool) -> Rule:
+def _extreme_rule(*, largest: bool) -> Rule:
     def rule(table: ir.Table, node: Any) -> Typed:
         parts = [number(table, each) for each in [node.this, *node.expressions]]
-        return numbers.extreme(parts, largest=largest)
+        return numbers.extreme_value(parts, largest=largest)
 
     return rule
 
 
-def _text(apply: Callable[[Any], Any]) -> Rule:
+def _text_rule(apply: Callable[[Any], Any]) -> Rule:
     return lambda table, node: Typed(
         Kind.TEXT, apply(value(table, node.this, Kind.TEXT))
     )
@@ -79,22 +79,22 @@ def _bucket(table: ir.Table, node: Any) -> Typed:
     return numbers.bucket(number(table, node.this), low, high, count)
 
 
-def _begins(column: str, function: str) -> bool:
+def _reads_as_function(column: str, function: str) -> bool:
     """Whether a column's name, without its quotes, would be read as this function."""
     head, bracket, _ = column.partition("(")
     return bool(bracket) and head.strip().upper() == function
 
 
-def _named(table: ir.Table, node: Any) -> Typed:
+def _named_function(table: ir.Table, node: Any) -> Typed:
     """Return a function that only hush knows, or that sqlglot has no class for."""
     name, parts = str(node.this).upper(), node.expressions
     if name == "BIN" and len(parts) == 4:
         low, high = (constant(each, "a bound of BIN") for each in parts[1:3])
         count = whole_constant(parts[3], "the number of bins")
-        return numbers.binned(number(table, parts[0]), low, high, count)
+        return numbers.bin_start(number(table, parts[0]), low, high, count)
     if name == "DATE_PART" and len(parts) == 2 and isinstance(parts[0], sql.Literal):
         return dates.part(date(table, parts[1]), parts[0].this.upper())
-    meant = [each for each in table.columns if _begins(each, name)]
+    meant = [each for each in table.columns if _reads_as_function(each, name)]
     if meant:
         raise Unsupported(
             f"{node.sql(dialect='duckdb')!r} is no function that hush knows. In an "
@@ -116,7 +116,7 @@ def _extract(table: ir.Table, node: Any) -> Typed:
 
 
 def _truncate(table: ir.Table, node: Any) -> Typed:
-    return dates.truncated(date(table, node.this), node.args["unit"].name.upper())
+    return dates.date_trunc(date(table, node.this), node.args["unit"].name.upper())
 
 
 def _date_difference(table: ir.Table, node: Any) -> Typed:
@@ -166,7 +166,7 @@ def _cast(table: ir.Table, node: Any) -> Typed:
         elif found.kind is Kind.TRUTH:
             result = of_truth(found)
         if result.kind is Kind.NUMBER:
-            return numbers.whole(result) if target == "whole" else result
+            return numbers.nearest_integer(result) if target == "whole" else result
     raise Unsupported(
         f"{node.sql(dialect='duckdb')!r}: engines write numbers and dates differently, "
         "so CAST takes texts and truth values to numbers, and texts to dates."
@@ -178,22 +178,22 @@ learn(
     {
         sql.Cast: (_cast, "this to _type"),
         sql.TryCast: (_cast, "this to _type safe"),
-        sql.Abs: (_one(numbers.absolute), "this"),
-        sql.Sign: (_one(numbers.sign), "this"),
-        sql.Floor: (_one(numbers.floor), "this"),
-        sql.Ceil: (_one(numbers.ceil), "this"),
-        sql.Round: (_one(numbers.whole), "this"),
-        sql.Sqrt: (_one(numbers.square_root), "this"),
-        sql.Ln: (_one(numbers.logarithm), "this"),
+        sql.Abs: (_number_rule(numbers.absolute), "this"),
+        sql.Sign: (_number_rule(numbers.sign), "this"),
+        sql.Floor: (_number_rule(numbers.floor), "this"),
+        sql.Ceil: (_number_rule(numbers.ceil), "this"),
+        sql.Round: (_number_rule(numbers.nearest_integer), "this"),
+        sql.Sqrt: (_number_rule(numbers.square_root), "this"),
+        sql.Ln: (_number_rule(numbers.logarithm), "this"),
         sql.Log: (_log, _AT),
-        sql.Exp: (_one(numbers.exponential), "this"),
+        sql.Exp: (_number_rule(numbers.exponential), "this"),
         sql.Pow: (_power, _AT),
-        sql.Least: (_extreme(largest=False), "this expressions ignore_nulls"),
-        sql.Greatest: (_extreme(largest=True), "this expressions ignore_nulls"),
+        sql.Least: (_extreme_rule(largest=False), "this expressions ignore_nulls"),
+        sql.Greatest: (_extreme_rule(largest=True), "this expressions ignore_nulls"),
         sql.WidthBucket: (_bucket, "this min_value max_value num_buckets"),
-        sql.Lower: (_text(lambda value: value.lower()), "this"),
-        sql.Upper: (_text(lambda value: value.upper()), "this"),
-        sql.Trim: (_text(texts.trim), "this"),
+        sql.Lower: (_text_rule(lambda value: value.lower()), "this"),
+        sql.Upper: (_text_rule(lambda value: value.upper()), "this"),
+        sql.Trim: (_text_rule(texts.trim), "this"),
         sql.Length: (
             lambda table, node: texts.length(value(table, node.this, Kind.TEXT)),
             "this",
@@ -209,6 +209,6 @@ learn(
         sql.TimestampTrunc: (_truncate, "this unit"),
         sql.DateTrunc: (_truncate, "this unit"),
         sql.DateDiff: (_date_difference, "this expression unit date_part_boundary"),
-        sql.Anonymous: (_named, "this expressions"),
+        sql.Anonymous: (_named_function, "this expressions"),
     }
 )

@@ -55,7 +55,7 @@ def ceil(x: Typed) -> Typed:
     return number_within(found, 1.0, max(x.most, 1.0) * 2)
 
 
-def whole(x: Typed) -> Typed:
+def nearest_integer(x: Typed) -> Typed:
     """Nearest whole number; halves go away from zero."""
     size = x.value.abs()
     below = _floor(size, x.most)
@@ -113,7 +113,7 @@ def product(a: Typed, b: Typed) -> Typed:
     return number_within(a.value * b.value, a.least * b.least / 2, a.most * b.most * 2)
 
 
-def divided(a: Any, b: Any) -> Any:
+def exact_quotient(a: Any, b: Any) -> Any:
     """Return a / b of finite numbers to the last bit.
 
     Polars multiplies by the inverse of a literal, which is another double for a third
@@ -128,11 +128,11 @@ def quotient(a: Typed, b: Typed) -> Typed:
         a, b = within_limits(a), within_limits(b)
     divisor = ibis.ifelse(b.value == 0.0, _null(), b.value)
     return number_within(
-        divided(a.value, divisor), a.least / b.most / 2, a.most / b.least * 2
+        exact_quotient(a.value, divisor), a.least / b.most / 2, a.most / b.least * 2
     )
 
 
-def _added(a: Typed, b: Typed) -> tuple[Typed, Typed]:
+def _within_sum_limits(a: Typed, b: Typed) -> tuple[Typed, Typed]:
     if max(a.most, b.most) > 1e289 or min(a.least, b.least) < 1e-270:
         return within_limits(a), within_limits(b)
     return a, b
@@ -140,7 +140,7 @@ def _added(a: Typed, b: Typed) -> tuple[Typed, Typed]:
 
 def total(a: Typed, b: Typed) -> Typed:
     """Sum."""
-    a, b = _added(a, b)
+    a, b = _within_sum_limits(a, b)
     # What is left when almost all cancels is at least half a last digit.
     least = min(a.least, b.least) * 2.0**-53
     return number_within(a.value + b.value, least, (a.most + b.most) * 2)
@@ -170,7 +170,7 @@ def power(x: Typed, exponent: int) -> Typed:
     return quotient(one, result) if exponent < 0 else result
 
 
-def extreme(parts: list[Typed], *, largest: bool) -> Typed:
+def extreme_value(parts: list[Typed], *, largest: bool) -> Typed:
     """Largest or smallest of the values that are there; NULL if none is."""
     result = parts[0]
     for other in parts[1:]:
@@ -210,21 +210,21 @@ def _grid(lower: float, upper: float, count: int) -> tuple[float, float, int]:
 def _index(x: Typed, low: float, high: float, n: int) -> Any:
     """Return the number of the bin, 0..n-1, of a number; of NULL any of these."""
     held = ibis.least(ibis.greatest(x.value, low), high)
-    guess = small_floor(divided(held - low, (high - low) / n))
+    guess = small_floor(exact_quotient(held - low, (high - low) / n))
     # The division may be off by one at an edge; the edges themselves decide.
-    up = held >= low + divided((guess + 1.0) * (high - low), float(n))
-    down = held < low + divided(guess * (high - low), float(n))
+    up = held >= low + exact_quotient((guess + 1.0) * (high - low), float(n))
+    down = held < low + exact_quotient(guess * (high - low), float(n))
     right = guess + ibis.cases((up, 1.0), (down, -1.0), else_=0.0)
     return ibis.least(right, n - 1.0)
 
 
-def binned(x: Typed, lower: float, upper: float, count: int) -> Typed:
+def bin_start(x: Typed, lower: float, upper: float, count: int) -> Typed:
     """Lower end of the bin that holds a number; outside the bounds NULL.
 
     Bins hold their lower end; the last one holds its upper end as well.
     """
     low, high, n = _grid(lower, upper, count)
-    edge = low + divided(_index(x, low, high, n) * (high - low), float(n))
+    edge = low + exact_quotient(_index(x, low, high, n) * (high - low), float(n))
     inside = (x.value >= low) & (x.value <= high)
     found = ibis.ifelse(inside, edge, _null())
     least = min((abs(each) for each in bins(low, high, n) if each), default=1.0)

@@ -27,7 +27,7 @@ from hush.tables.expressions.types import (
 )
 
 
-def _two(combine: Callable[[Typed, Typed], Typed]) -> Rule:
+def _binary_rule(combine: Callable[[Typed, Typed], Typed]) -> Rule:
     def rule(table: ir.Table, node: Any) -> Typed:
         left, right = number(table, node.this), number(table, node.expression)
         return combine(left, right)
@@ -52,23 +52,23 @@ def _pair(table: ir.Table, left: sql.Expression, right: sql.Expression) -> Any:
     if first.kind is not second.kind:
         raise Unsupported(
             f"cannot compare a {first.kind} with a {second.kind}: "
-            f"{left.sql()!r} and {right.sql()!r}.{_typed(first, left, second)}"
-            f"{_typed(second, right, first)}{_alone(first, left)}"
-            f"{_alone(second, right)}"
+            f"{left.sql()!r} and {right.sql()!r}.{_type_hint(first, left, second)}"
+            f"{_type_hint(second, right, first)}{_truth_hint(first, left)}"
+            f"{_truth_hint(second, right)}"
         )
     return first.value, second.value
 
 
-def _alone(found: Typed, node: sql.Expression) -> str:
-    """Return how a column of truth values is asked about: not as 1 or 0."""
+def _truth_hint(found: Typed, node: sql.Expression) -> str:
+    """Return the hint that a truth value is a condition by itself, not 1 or 0."""
     if found.kind is not Kind.TRUTH or not isinstance(node, sql.Column):
         return ""
     name = node.sql()
     return f" A truth value is a condition by itself: write {name}, or NOT {name}."
 
 
-def _typed(found: Typed, node: sql.Expression, other: Typed) -> str:
-    """Return how a column of texts becomes what it is compared with."""
+def _type_hint(found: Typed, node: sql.Expression, other: Typed) -> str:
+    """Return the hint to open a column of texts with the type it is compared with."""
     text = found.kind is Kind.TEXT and isinstance(node, sql.Column)
     if not text or other.kind not in (Kind.NUMBER, Kind.DATE):
         return ""
@@ -143,8 +143,8 @@ def _like(table: ir.Table, node: Any) -> Typed:
     return Typed(Kind.TRUTH, ~found.value) if negated else found
 
 
-def _joined(parts: list[Typed], name: str, value: Any) -> Typed:
-    """Return a value that is one of the parts, with the widest of their limits."""
+def _one_of(parts: list[Typed], name: str, value: Any) -> Typed:
+    """Return a value that equals one of the parts, with the widest of their limits."""
     if len({part.kind for part in parts}) != 1:
         raise Unsupported(f"the arguments of {name} must be of one kind.")
     least, most = min(p.least for p in parts), max(p.most for p in parts)
@@ -167,7 +167,7 @@ def _case(table: ir.Table, node: Any) -> Typed:
     nothing = ibis.null(parts[0].value.type())
     *values, default = (nothing if each is None else each.value for each in known)
     pairs = zip(conditions, values, strict=True)
-    return _joined(parts, "CASE", ibis.cases(*pairs, else_=default))
+    return _one_of(parts, "CASE", ibis.cases(*pairs, else_=default))
 
 
 def _coalesce(table: ir.Table, node: Any) -> Typed:
@@ -176,7 +176,7 @@ def _coalesce(table: ir.Table, node: Any) -> Typed:
     if len(kinds) != 1:
         raise Unsupported("the arguments of COALESCE must be of one kind.")
     value = ibis.coalesce(*(part.value for part in parts))
-    return _joined(parts, "COALESCE", value)
+    return _one_of(parts, "COALESCE", value)
 
 
 def _nullif(table: ir.Table, node: Any) -> Typed:
@@ -208,10 +208,10 @@ learn(
         sql.Case: (_case, "ifs default"),
         sql.Coalesce: (_coalesce, "this expressions"),
         sql.Nullif: (_nullif, _AT),
-        sql.Add: (_two(numbers.total), _AT),
-        sql.Sub: (_two(numbers.difference), _AT),
-        sql.Mul: (_two(numbers.product), _AT),
-        sql.Div: (_two(numbers.quotient), "this expression typed safe"),
+        sql.Add: (_binary_rule(numbers.total), _AT),
+        sql.Sub: (_binary_rule(numbers.difference), _AT),
+        sql.Mul: (_binary_rule(numbers.product), _AT),
+        sql.Div: (_binary_rule(numbers.quotient), "this expression typed safe"),
         sql.EQ: (_comparison(lambda a, b: a == b), _AT),
         sql.NEQ: (_comparison(lambda a, b: a != b), _AT),
         sql.GT: (_comparison(lambda a, b: a > b), _AT),

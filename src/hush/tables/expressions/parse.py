@@ -36,7 +36,7 @@ def parse_select(text: str, columns: Iterable[str]) -> sql.Select:
         found = sqlglot.parse(text, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError) as problem:
         detail = (getattr(problem, "errors", None) or [{}])[0]
-        refusal = _unread(detail) + missing_quotes(text, columns)
+        refusal = _syntax_error_text(detail) + missing_quotes(text, columns)
     else:
         if len(found) == 1 and isinstance(found[0], sql.Select):
             if kept_whole(text, found, columns):
@@ -51,7 +51,7 @@ def parse_select(text: str, columns: Iterable[str]) -> sql.Select:
     raise Unsupported(refusal, code="unreadable-sql")
 
 
-def _unread(detail: Mapping[str, Any]) -> str:
+def _syntax_error_text(detail: Mapping[str, Any]) -> str:
     """Return where reading stopped, and which word before it may be misspelt.
 
     A parser takes a misspelt keyword for a name and stumbles over what follows.
@@ -90,7 +90,11 @@ def sql_text(node: Any) -> str:
     text = node_text(node)
     whole = node_text(_in_parentheses(node))
     read_whole(node)
-    return text if _meaning(text) == _meaning(whole) else whole
+    return (
+        text
+        if _parsed_without_parentheses(text) == _parsed_without_parentheses(whole)
+        else whole
+    )
 
 
 def node_text(node: Any) -> str:
@@ -137,7 +141,7 @@ def _open(node: Any) -> bool:
     return inside and not closed and not signed
 
 
-def _meaning(text: str) -> Any:
+def _parsed_without_parentheses(text: str) -> Any:
     """Return what a text is read as, without parentheses; None if it cannot be read."""
     try:
         found = sqlglot.parse_one(text, dialect="duckdb")
@@ -179,11 +183,11 @@ def with_columns_apart(node: sql.Expression, columns: Iterable[str]) -> sql.Expr
     """
     strange = {name for name in columns if not name.isidentifier()}
 
-    def told(part: sql.Expression) -> sql.Expression:
+    def in_parentheses(part: sql.Expression) -> sql.Expression:
         named = isinstance(part, (sql.Column, sql.Identifier, sql.AggFunc))
         return part if named or node_text(part) not in strange else sql.Paren(this=part)
 
-    return node.transform(told) if strange else node
+    return node.transform(in_parentheses) if strange else node
 
 
 def without_table_names(node: sql.Expression, scope: set[str]) -> sql.Expression:
@@ -229,7 +233,7 @@ def learn(rules: Rules) -> None:
     _RULES.update(rules)
 
 
-def expect(found: Typed, kind: Kind, text: str) -> Any:
+def value_of_kind(found: Typed, kind: Kind, text: str) -> Any:
     """Return the value of an expression that must be of a kind."""
     if found.kind is not kind:
         hint = ""
@@ -275,13 +279,13 @@ def compile_node(table: ir.Table, node: sql.Expression) -> Typed:
 
 def value(table: ir.Table, node: sql.Expression, kind: Kind) -> Any:
     """Return the value of a node that must be of a kind."""
-    return expect(compile_node(table, node), kind, node.sql(dialect="duckdb"))
+    return value_of_kind(compile_node(table, node), kind, node.sql(dialect="duckdb"))
 
 
 def number(table: ir.Table, node: sql.Expression) -> Typed:
     """Return a node that must be a number."""
     found = compile_node(table, node)
-    expect(found, Kind.NUMBER, node.sql(dialect="duckdb"))
+    value_of_kind(found, Kind.NUMBER, node.sql(dialect="duckdb"))
     return found
 
 
@@ -290,7 +294,7 @@ def date(table: ir.Table, node: sql.Expression) -> Typed:
     if isinstance(node, sql.Literal) and node.is_string:
         return dates.literal(node.this)
     found = compile_node(table, node)
-    expect(found, Kind.DATE, node.sql(dialect="duckdb"))
+    value_of_kind(found, Kind.DATE, node.sql(dialect="duckdb"))
     return found
 
 
@@ -314,7 +318,7 @@ def whole_constant(node: sql.Expression | None, what: str) -> int:
     return int(found)
 
 
-# -- Which nodes of a parse tree somebody has read: what nobody read is refused.
+# -- Nodes of a parse tree that a rule has read: a node that no rule read is refused.
 
 _MARK = "hush_mark"
 _LITERALS = (TokenType.STRING, TokenType.NUMBER)
@@ -391,21 +395,21 @@ def track(root: Node) -> Node:
 def mark_read(*nodes: Any) -> None:
     """Mark nodes as read, and nothing below them but the names they have."""
     for node in nodes:
-        _mark(node)
+        _mark_as_read(node)
         for value in node.args.values() if isinstance(node, sql.Expression) else ():
             if isinstance(value, sql.Identifier):
-                _mark(value)
+                _mark_as_read(value)
 
 
 def read_whole(*nodes: Any) -> None:
     """Mark nodes, and all that is below them, as read."""
     for node in nodes:
         for each in node.walk() if isinstance(node, sql.Expression) else ():
-            _mark(each)
+            _mark_as_read(each)
 
 
 def first_unread(root: sql.Expression) -> Any:
-    """Return the first node that nobody has read, None where all have been."""
+    """Return the first node that no rule has read, None where all have been."""
     for node in root.walk():
         mark = node.meta.get(_MARK)
         if mark is not None and not mark.read:
@@ -423,7 +427,7 @@ def refuse_unread(root: sql.Expression, place: Any) -> None:
         )
 
 
-def _mark(node: Any) -> None:
+def _mark_as_read(node: Any) -> None:
     if isinstance(node, sql.Expression):
         mark = node.meta.get(_MARK)
         if mark is not None:

@@ -240,11 +240,11 @@ def _is_plain_timestamp(value: Any) -> bool:
 
 def backend_of(value: Any) -> str:
     """Return the name of the engine that a value lives on; of a literal nothing."""
-    tables = [each for each in value.op().find(ops.Relation) if not _unbound(each)]
+    tables = [each for each in value.op().find(ops.Relation) if not _is_unbound(each)]
     return str(tables[0].to_expr().get_backend().name) if tables else ""
 
 
-def _unbound(relation: Any) -> bool:
+def _is_unbound(relation: Any) -> bool:
     return bool(relation.find(ops.UnboundTable))
 
 

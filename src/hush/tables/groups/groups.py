@@ -29,7 +29,7 @@ class Groups(ABC):
 
     @property
     @abstractmethod
-    def touched(self) -> int:
+    def groups_per_person(self) -> int:
         """How many of them one person can be in."""
 
     @abstractmethod
@@ -64,5 +64,5 @@ class Groups(ABC):
         """Whether that place is cheap to find."""
 
     @abstractmethod
-    def words(self, *, cut: bool) -> str:
+    def describe(self, *, cut: bool) -> str:
         """Say what the groups are, and whether rows of others are `cut`."""

@@ -359,7 +359,9 @@ class PackedVotes(Relation):
     def fetch(self, relation: ir.Table, bounded: BoundedRows) -> Columns:
         """Return one row per key that somebody holds, as `VotesWithSums` does."""
         keys, vote, weighed = self._tally(relation, bounded.rows)
-        named = zip(self.ballot.by, (each.listed for each in keys), strict=True)
+        named = zip(
+            self.ballot.by, (each.nullable_values for each in keys), strict=True
+        )
         return Columns({**dict(named), self.ballot.column: vote, "_n": weighed})
 
     def _tally(self, relation: ir.Table, rows: int) -> Tally:
@@ -397,7 +399,7 @@ def _part(
         left = hash_of(relation[PERSON]) % ibis.literal(parts, "int64")
         relation = relation.filter(left == ibis.literal(part, "int64"))
     words, decoded = layout.read(relation)
-    vote, weighed = words.tallied(rule)
+    vote, weighed = words.votes_and_weights(rule)
     held = np.flatnonzero(vote + weighed)
     return decoded(held), vote[held], weighed[held]
 
@@ -499,15 +501,15 @@ class SelectedKeys(Part):
         """Return the keys."""
         return answer
 
-    def bar(self, mechanism: Mechanism, level: float) -> float:
+    def half_width(self, mechanism: Mechanism, level: float) -> float:
         """Return nothing: keys have no error bar."""
         return float("nan")
 
-    def guess(self, cell: float, mechanism: Mechanism) -> Any:
+    def typical_values(self, cell: float, mechanism: Mechanism) -> Any:
         """Return no keys."""
         return []
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say what one person can do to it."""
         return f"one person votes for at most {self.ballot.cap} keys."
 
@@ -536,7 +538,7 @@ class FoundGroups(Groups):
         return _UNKNOWN
 
     @property
-    def touched(self) -> int:
+    def groups_per_person(self) -> int:
         """The keys that a person keeps."""
         return self.cap
 
@@ -601,7 +603,7 @@ class FoundGroups(Groups):
         """Whether rows need no search for their key."""
         return True
 
-    def words(self, *, cut: bool) -> str:
+    def describe(self, *, cut: bool) -> str:
         """Say what the groups are, and whether rows of others are `cut`."""
         kept = "of who has more, other rows do not count" if cut else "all rows count"
         return (

@@ -46,20 +46,22 @@ _SEPARATORS = "\x1e\x1f\x1d\x1c\ue000\ue001\ue002\ue003\uf8fe\uf8ff"
 
 def keys_of_columns(table: ir.Table, columns: tuple[str, ...], keys: Any) -> Any:
     """Return the keys with dates read from texts, or refuse one that cannot match."""
-    listed = _crossed(columns, keys) if isinstance(keys, Mapping) else list(keys)
+    listed = (
+        _all_combinations(columns, keys) if isinstance(keys, Mapping) else list(keys)
+    )
     if len(columns) == 1:
-        return [_fitting(table, columns[0], key) for key in listed]
+        return [_key_of_type(table, columns[0], key) for key in listed]
     if not all(isinstance(key, tuple) for key in listed):
-        raise InvalidArgument(_several(columns))
+        raise InvalidArgument(_several_columns_hint(columns))
     return [
-        tuple(_fitting(table, n, v) for n, v in zip(columns, key, strict=True))
+        tuple(_key_of_type(table, n, v) for n, v in zip(columns, key, strict=True))
         if len(key) == len(columns)
         else key
         for key in listed
     ]
 
 
-def _crossed(columns: tuple[str, ...], keys: Mapping[str, Any]) -> list[Any]:
+def _all_combinations(columns: tuple[str, ...], keys: Mapping[str, Any]) -> list[Any]:
     """Return every value of one column with every value of the others."""
     if set(keys) != set(columns) or any(isinstance(keys[n], str) for n in columns):
         raise InvalidArgument(
@@ -71,7 +73,7 @@ def _crossed(columns: tuple[str, ...], keys: Mapping[str, Any]) -> list[Any]:
     return list(itertools.product(*(keys[name] for name in columns)))
 
 
-def _several(columns: tuple[str, ...]) -> str:
+def _several_columns_hint(columns: tuple[str, ...]) -> str:
     """Say how keys of several columns are written."""
     one = ", ".join(f"a {name}" for name in columns)
     lists = ", ".join(f"{name!r}: [...]" for name in columns)
@@ -82,7 +84,7 @@ def _several(columns: tuple[str, ...]) -> str:
     )
 
 
-def _fitting(table: ir.Table, name: str, key: Any) -> Any:
+def _key_of_type(table: ir.Table, name: str, key: Any) -> Any:
     kind = column(table, name).kind
     if key is None:
         return None
@@ -93,7 +95,7 @@ def _fitting(table: ir.Table, name: str, key: Any) -> Any:
     number = isinstance(key, Real) and not isinstance(key, bool)
     if isinstance(key, Decimal):
         number = True
-    if kind is Kind.NUMBER and number and _within(key):
+    if kind is Kind.NUMBER and number and _fits_engine(key):
         return key
     if kind is Kind.DATE:
         found = _date(key, exact=table[name].type().is_timestamp())
@@ -109,7 +111,7 @@ def _fitting(table: ir.Table, name: str, key: Any) -> Any:
     )
 
 
-def _within(key: Any) -> bool:
+def _fits_engine(key: Any) -> bool:
     """Return whether engines can hold a number, as a 64-bit integer or a double."""
     if isinstance(key, int):
         return -(1 << 63) <= key < 1 << 63
@@ -246,7 +248,7 @@ class PublicGroups(Groups):
         return self.listed
 
     @property
-    def matched(self) -> tuple[Key, ...]:
+    def engine_keys(self) -> tuple[Key, ...]:
         """The keys as values of their columns, as engines compare them."""
         return self.exact or self.listed
 
@@ -256,7 +258,7 @@ class PublicGroups(Groups):
         return len(self.keys)
 
     @property
-    def touched(self) -> int:
+    def groups_per_person(self) -> int:
         """How many of them one person can be in."""
         return len(self.keys)
 
@@ -280,18 +282,18 @@ class PublicGroups(Groups):
 
     def rows(self, table: ir.Table, unit: str | None) -> ir.Table:
         """Return the rows that belong to one of the groups."""
-        return rows_of_keys(table, self.by, self.matched)
+        return rows_of_keys(table, self.by, self.engine_keys)
 
     def place(self, table: ir.Table) -> Any:
         """Return the place of a row's key among the keys."""
-        return place_of_key(table, self.by, self.matched)
+        return place_of_key(table, self.by, self.engine_keys)
 
     def is_near(self, table: ir.Table) -> bool:
         """Whether that place is counted, or among few keys."""
-        few = len(self.matched) <= FEW
-        return few or is_range(table, self.by, self.matched)
+        few = len(self.engine_keys) <= FEW
+        return few or is_range(table, self.by, self.engine_keys)
 
-    def words(self, *, cut: bool) -> str:
+    def describe(self, *, cut: bool) -> str:
         """Say what the groups are."""
         del cut
         if not self.by:
@@ -329,13 +331,13 @@ def rows_of_keys(
     if is_range(table, by, keys):
         ends = (literal(table[by[0]], key[0]) for key in (keys[0], keys[-1]))
         return table.filter(table[by[0]].between(*ends))
-    few = _FEW_COMPUTED if any(_computed(table, name) for name in by) else FEW
+    few = _FEW_COMPUTED if any(_is_computed(table, name) for name in by) else FEW
     if len(keys) <= few:
-        return table.filter(_among(table, by, keys))
-    return _joined(table, by, keys)
+        return table.filter(_is_one_of(table, by, keys))
+    return _join_keys(table, by, keys)
 
 
-def _computed(table: ir.Table, name: str) -> bool:
+def _is_computed(table: ir.Table, name: str) -> bool:
     """Return whether a column is an expression rather than one of a stored table."""
     relation: Any = table.op()
     while not isinstance(relation, ops.PhysicalTable):
@@ -393,11 +395,11 @@ def literal(column: Any, value: Any) -> Any:
     kind = column.type()
     if kind.is_floating() or kind.is_decimal():
         # Engines read a bare 0.1 each in its own way; a text they all read alike.
-        return ibis.literal(_written(value)).cast(kind)
+        return ibis.literal(_value_text(value)).cast(kind)
     return ibis.literal(value, kind)
 
 
-def _among(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
+def _is_one_of(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
     """Return the condition that a row belongs to one of a few public groups."""
     condition: Any = None
     for key in keys:
@@ -406,14 +408,16 @@ def _among(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
     return condition
 
 
-def _joined(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> ir.Table:
+def _join_keys(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> ir.Table:
     """Return the rows that meet one of many keys, with the place of it."""
     known = _relation(table, by, keys)
     names = [f"_key{i}" for i in range(len(by))]
     null = [i for i in range(len(by)) if any(key[i] is None for key in keys)]
     # Where a key has no value, rows without one meet it by a mark of their own.
-    ours = {f"_null{i}": _mark(table[by[i]].isnull()) for i in null}
-    filled = {names[i]: ibis.coalesce(table[by[i]], _any(table[by[i]])) for i in null}
+    ours = {f"_null{i}": _indicator(table[by[i]].isnull()) for i in null}
+    filled = {
+        names[i]: ibis.coalesce(table[by[i]], _any_literal(table[by[i]])) for i in null
+    }
     here = table.mutate(**ours, **filled) if null else table
     pairs = [
         here[names[i] if i in null else by[i]] == known[f"{names[i]}_"]
@@ -438,14 +442,14 @@ def _relation(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> ir
     for i, name in enumerate(by):
         field, column = parts[i + 1], table[name]
         empty = field == ""
-        named[f"_null{i}_"] = _mark(empty)
+        named[f"_null{i}_"] = _indicator(empty)
         named[f"_key{i}_"] = _of_text(field.substr(1), empty, column)
     listed = split.select(**named)
     groups = [name for name in named if name != PLACE]
     return listed.group_by(*groups).agg(**{PLACE: listed[PLACE].min()})
 
 
-def _mark(condition: Any) -> Any:
+def _indicator(condition: Any) -> Any:
     """Return 1 where a condition holds and 0 elsewhere."""
     return ibis.ifelse(condition, ibis.literal(1, "int64"), ibis.literal(0, "int64"))
 
@@ -456,15 +460,15 @@ def _of_text(text: Any, empty: Any, column: Any) -> Any:
         return text
     if column.type().is_boolean():
         return text == "true"
-    nothing = ibis.literal(_field(_plain(column))[1:])
+    nothing = ibis.literal(_field(_any_value(column))[1:])
     return ibis.ifelse(empty, nothing, text).cast(column.type())
 
 
-def _any(column: Any) -> Any:
-    return literal(column, _plain(column))
+def _any_literal(column: Any) -> Any:
+    return literal(column, _any_value(column))
 
 
-def _plain(column: Any) -> Any:
+def _any_value(column: Any) -> Any:
     """Return some value of a column's type."""
     kind = column.type()
     if kind.is_string():
@@ -480,10 +484,10 @@ def _plain(column: Any) -> Any:
 
 def _field(value: Any) -> str:
     """Return a value as a field of the literal: behind a v, and NULL as nothing."""
-    return "" if value is None else f"v{_written(value)}"
+    return "" if value is None else f"v{_value_text(value)}"
 
 
-def _written(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return the text from which every engine reads a value back."""
     if isinstance(value, datetime.datetime):
         return value.isoformat(sep=" ")

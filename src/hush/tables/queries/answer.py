@@ -99,7 +99,7 @@ class Answer(Shown):
         answers = self.release.values[len(self.compiled.selection) :]
         return {p: p.read(a) for p, a in zip(parts, answers, strict=True)}
 
-    def _released(self, name: str, level: float) -> Released:
+    def _released_values(self, name: str, level: float) -> Released:
         noised = self.compiled.mechanism_of
         bars = self.compiled.half_widths(name, level)
         return Released(self._values, bars, level, noised)
@@ -108,7 +108,9 @@ class Answer(Shown):
     def values(self) -> dict[str, Any]:
         """Released values per aggregate, in the order of the keys."""
         return {
-            name: each.answer(self.compiled.limit, self._released(name, 0.95)).value
+            name: each.answer(
+                self.compiled.limit, self._released_values(name, 0.95)
+            ).value
             for name, each in self.query.aggregates.items()
         }
 
@@ -129,12 +131,14 @@ class Answer(Shown):
         limit = self.compiled.limit
         for name, aggregate in self.query.aggregates.items():
             if population:
-                released = self._released(name, level)
+                released = self._released_values(name, level)
                 ends = aggregate.population(limit, released, level)
                 if ends is not None:
                     found[name] = ends
                 continue
-            estimate: Estimate = aggregate.answer(limit, self._released(name, level))
+            estimate: Estimate = aggregate.answer(
+                limit, self._released_values(name, level)
+            )
             if estimate.low is not None:
                 found[name] = estimate.low, estimate.high
         if population and not found:
@@ -177,8 +181,8 @@ class Answer(Shown):
             )
         aggregate = aggregates[name]
         if variance is not None:
-            variance = _each(variance, len(self.keys), aggregate)
-        released = self._released(name, 0.95)
+            variance = _variance_per_group(variance, len(self.keys), aggregate)
+        released = self._released_values(name, 0.95)
         found = aggregate.estimates(self.compiled.limit, released, variance)
         if found is None:
             raise Unsupported(
@@ -222,7 +226,9 @@ class Answer(Shown):
         return self.release.to_json()
 
 
-def _each(variance: Any, groups: int, aggregate: Aggregate) -> list[float]:
+def _variance_per_group(
+    variance: Any, groups: int, aggregate: Aggregate
+) -> list[float]:
     """Return a variance for every group."""
     if not isinstance(aggregate, Mean):
         raise InvalidArgument("variance is for means; leave it out.")
@@ -266,9 +272,9 @@ class View:
     def _values(self, table: ir.Table) -> dict[str, Any]:
         wanted = {}
         if self.having is not None:
-            wanted["keep"] = expression.truth(table, self.having)
+            wanted["keep"] = expression.condition(table, self.having)
         for i, (text, *_) in enumerate(self.order):
-            wanted[f"by{i}"] = expression.typed(table, text).value
+            wanted[f"by{i}"] = expression.typed_value(table, text).value
         return wanted
 
     def rows(self, released: Mapping[str, Sequence[Any]], count: int) -> list[int]:

@@ -74,7 +74,7 @@ def wide_columns(
     """
     found: dict[str, list[Any]] = {}
     for column, values in columns.items():
-        owner = next((n for n in names if column in _ends(n)), None)
+        owner = next((n for n in names if column in _interval_names(n)), None)
         if owner is None or not has_several_values(columns, owner):
             found[column] = list(values)
             continue
@@ -85,7 +85,7 @@ def wide_columns(
     return found
 
 
-def _ends(name: str) -> tuple[str, str, str]:
+def _interval_names(name: str) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
@@ -113,7 +113,7 @@ class Shown(suggestions.Helpful, ABC):
     """
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.ANSWER
 
     def __iter__(self) -> Iterator[str]:
@@ -181,7 +181,7 @@ class Shown(suggestions.Helpful, ABC):
         keys = [each for each in self.to_dict() if each not in self.values]
         return cell_rows(columns, keys, name, self.labels.get(name, ()))
 
-    def _long(self, columns: Columns) -> bool:
+    def _is_one_of_several_values(self, columns: Columns) -> bool:
         """Whether there is one aggregate, and it has several values for each group."""
         return len(self.values) == 1 and has_several_values(
             columns, next(iter(self.values))
@@ -195,7 +195,7 @@ class Shown(suggestions.Helpful, ABC):
         A histogram alone has a row for each of its cells; beside others, a column.
         """
         columns: Columns = self.to_dict(level)
-        if self._long(columns):
+        if self._is_one_of_several_values(columns):
             columns = self._cells(next(iter(self.values)), columns)
         columns = wide_columns(columns, self.labels, list(self.values))
         text = io.StringIO()
@@ -215,14 +215,14 @@ class Shown(suggestions.Helpful, ABC):
         return plots.release(self, name, level=level, axes=axes)
 
     def __repr__(self) -> str:
-        columns = self._printed()
+        columns = self._printed_columns()
         shown = display.aligned(dict(zip(columns, self._texts(columns), strict=True)))
         return "\n".join([shown, *self._remarks(columns)])
 
-    def _printed(self) -> dict[str, list[Any]]:
+    def _printed_columns(self) -> dict[str, list[Any]]:
         """Return the columns for people: a row for each cell of what is alone."""
         columns = self.to_dict(0.95)
-        if not self._long(columns):
+        if not self._is_one_of_several_values(columns):
             return columns
         alone = next(iter(self.values))
         found = self._cells(alone, columns)
@@ -256,13 +256,13 @@ class Shown(suggestions.Helpful, ABC):
                 "(no rows. A private key needs enough people to be named: a larger "
                 "epsilon or delta, a smaller most= or coarser keys help)"
             ]
-        said = [self._protected()]
+        said = [self._protection_remark()]
         if any(name.endswith("_low") for name in columns):
-            said.append(_NOISE.format(self._cutting))
+            said.append(_NOISE.format(self._bounding_options))
         if self.sampled:
             said.append(_SAMPLED.format(", ".join(self.sampled)))
         if self._in_parts(columns):
-            said.append(_PARTS.format(self._most))
+            said.append(_PARTS.format(self._rows_text))
         if self.quantiles:
             said.append(_SEVERAL)
         return [*said, WIDE] if self.says_nothing(columns) else said
@@ -273,22 +273,22 @@ class Shown(suggestions.Helpful, ABC):
         digits = (Digits.of_column(columns, each, count=True) for each in named)
         return self.receipt.unit != "row" and any(each.decimals for each in digits)
 
-    def _protected(self) -> str:
+    def _protection_remark(self) -> str:
         receipt = self.receipt
         if receipt.unit == "row":
             why = "every row is taken for another person"
             return f"(one row is protected, {receipt.neighbors}: {why})"
-        who = f"one {receipt.unit} with at most {self._most}"
+        who = f"one {receipt.unit} with at most {self._rows_text}"
         return f"({who} is protected, {receipt.neighbors})"
 
     @property
-    def _cutting(self) -> str:
+    def _bounding_options(self) -> str:
         """What may take something away, which no interval covers."""
         private = self.receipt.keys == "private"
         return "bounds, rows= and most=" if private else "bounds and rows="
 
     @property
-    def _most(self) -> str:
+    def _rows_text(self) -> str:
         """How many rows of one person count, in words."""
         most = self.receipt.notes["rows"]
         return "1 row" if most == 1 else f"{most:,} rows"
@@ -325,7 +325,7 @@ class Shown(suggestions.Helpful, ABC):
         )
 
     def _repr_html_(self) -> str:
-        columns = self._printed()
+        columns = self._printed_columns()
         title = f"Released with 95% intervals, {self.receipt}"
         rows = zip(*self._texts(columns), strict=True)
         shown = display.grid(title, list(columns), rows)

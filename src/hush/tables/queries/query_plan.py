@@ -50,7 +50,7 @@ class Planned:
     def noise(self) -> dict[str, float]:
         """Half-width of each noised number at the level, in its own units."""
         pairs = self.compiled.mechanism_of.items()
-        return {part.name: part.bar(m, self.level) for part, m in pairs}
+        return {part.name: part.half_width(m, self.level) for part, m in pairs}
 
     @cached_property
     def error(self) -> dict[str, float]:
@@ -62,7 +62,9 @@ class Planned:
         quantiles) are left out.
         """
         compiled, noised = self.compiled, self.compiled.mechanism_of
-        guesses = {p: np.asarray(p.guess(self.cell, m)) for p, m in noised.items()}
+        guesses = {
+            p: np.asarray(p.typical_values(self.cell, m)) for p, m in noised.items()
+        }
         found = {}
         for name, aggregate in compiled.query.aggregates.items():
             bars = compiled.half_widths(name, self.level)
@@ -117,11 +119,11 @@ def least_epsilon(
         for name, value in given.items()
     }
 
-    def reached(plan: Planned) -> bool:
+    def meets_errors(plan: Planned) -> bool:
         return all(plan.error.get(name, 0) <= most for name, most in wanted.items())
 
     best = planned(_MOST)
-    if not reached(best):
+    if not meets_errors(best):
         raise InvalidArgument(
             f"within={within!r} is not reached at any epsilon up to {_MOST:g}. Allow "
             "more, or plan for groups of more rows by cell=."
@@ -134,7 +136,7 @@ def least_epsilon(
         except InvalidArgument:  # so little that 64 bits would not hold the noise
             low = middle
             continue
-        if reached(plan):
+        if meets_errors(plan):
             best, high = plan, middle
         else:
             low = middle

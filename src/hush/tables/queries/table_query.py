@@ -104,17 +104,21 @@ class CompiledQuery:
 
     @classmethod
     def of(cls, query: "Query", *, cut: bool | None = None) -> "CompiledQuery":
-        """Return a query without mechanisms; `cut` where its sums need it, or as said.
+        """Return a query without mechanisms; `cut` as given, or as its sums need it.
 
         The number of found groups that a person is in matters only where sums are
         rounded group by group; the others are bounded by weight over all groups.
         """
         data, groups = query.dataset, query.groups
-        limit = Limit(data.rows, data.neighbors, groups.number, groups.touched)
+        limit = Limit(
+            data.rows, data.neighbors, groups.number, groups.groups_per_person
+        )
         needs = {name: a.needs(limit) for name, a in query.aggregates.items()}
         parts = unique_parts([part for each in needs.values() for part, _ in each])
         if cut is None:
-            cut = any(isinstance(p, Additive) and p.coarse > 1 for p in parts)
+            cut = any(
+                isinstance(p, Additive) and p.steps_per_release > 1 for p in parts
+            )
         keys, table = groups.keys, data._table
         kept = groups.rows(table, data.unit) if cut or keys is not None else table
         # Keys found in the data are capped by what a person keeps of them.
@@ -125,7 +129,7 @@ class CompiledQuery:
         sums = Sums(terms) if statistics else None
         own = [part.relation for part in parts if part.relation is not None]
         wanted = (*groups.relations(table, sums, cut=cut), *own)
-        relations = tuple(dict.fromkeys(each.chosen(rows) for each in wanted))
+        relations = tuple(dict.fromkeys(each.relation_to_run(rows) for each in wanted))
         tables = tuple(each.table(rows) for each in relations)
         selection = groups.parts(limit)
         return cls(
@@ -189,7 +193,7 @@ class CompiledQuery:
         """Return that of each part of an aggregate; at `level` all hold at once."""
         parts = [part for part, _ in self.needs[name]]
         each = 1 - (1 - level) / len(parts)  # by the union bound
-        return {part: part.bar(self.mechanism_of[part], each) for part in parts}
+        return {part: part.half_width(self.mechanism_of[part], each) for part in parts}
 
     @property
     def measurements(self) -> list[PartOfQuery]:
@@ -228,8 +232,8 @@ class CompiledQuery:
             f"One person (by {data.unit or 'row'}) counts for at most "
             f"{data.rows} rows over all groups together"
             + (f", in at most {data.groups} groups." if data.groups else "."),
-            groups.words(cut=self.cut),
-            *(f"{part.name}: {part.words()}" for part in self.parts),
+            groups.describe(cut=self.cut),
+            *(f"{part.name}: {part.describe()}" for part in self.parts),
             *(each.note for each in self.relations if each.note),
         ]
         return "\n".join(lines)
@@ -254,7 +258,7 @@ class Query(suggestions.Helpful):
         _ = self.compiled
 
     @property
-    def _near(self) -> Mapping[str, str]:
+    def _hints(self) -> Mapping[str, str]:
         return suggestions.QUERY
 
     @property
@@ -306,13 +310,13 @@ class Query(suggestions.Helpful):
         if (epsilon is None) == (within is None):
             raise InvalidArgument("plan takes epsilon, or within: one of the two.")
 
-        def planned(amount: float) -> Planned:
+        def plan_at(amount: float) -> Planned:
             compiled = self.compile(amount, delta, weights)
             return Planned(compiled, float(amount), float(delta), level, cell)
 
         if epsilon is not None:
-            return planned(checks.plain(epsilon))
-        return least_epsilon(planned, within, tuple(self.aggregates))
+            return plan_at(checks.plain_number(epsilon))
+        return least_epsilon(plan_at, within, tuple(self.aggregates))
 
     def relations(self) -> tuple[ir.Table, ...]:
         """Return what the engine will run: exact sums of bounded contributions."""
@@ -345,7 +349,7 @@ class Query(suggestions.Helpful):
         The budget is divided over the aggregates by expected error; `weights` make some
         matter more. The same `key` again returns the same answer and costs nothing.
         """
-        delta = checks.plain(delta)
+        delta = checks.plain_number(delta)
         compiled = self.compile(epsilon, delta, weights)
         release = self.dataset.ledger.release(
             list(compiled.mechanisms),

@@ -73,30 +73,30 @@ def aggregate_of(
     node, condition = split_filter(node)
     if isinstance(node, sql.WithinGroup):
         refuse_other_parts(node, "this expression")
-        node = _within(node)
+        node = _percentile_as_quantile(node)
     if isinstance(node, sql.Count):
         return _count(node, condition)
     if isinstance(node, sql.CountIf):
         refuse_other_parts(node, "this")
         both = node.this if condition is None else sql.and_(node.this, condition)
-        return _made("sum", node, value_when(both, "1", "0"), bounds=(0, 1))
+        return _call_aggregate("sum", node, value_when(both, "1", "0"), bounds=(0, 1))
     kind = type(node)
     if kind in _OF_ONE:
         refuse_other_parts(node, "this")
         text, limits = bounded_expression(node.this, bounds, condition, node)
-        return _made(_OF_ONE[kind], node, text, bounds=limits)
+        return _call_aggregate(_OF_ONE[kind], node, text, bounds=limits)
     if kind in _OF_TWO:
         refuse_other_parts(node, "this expression")
         first, one = bounded_expression(node.this, bounds, condition, node)
         second, two = bounded_expression(node.expression, bounds, condition, node)
-        return _made(_OF_TWO[kind], node, first, second, bounds=(one, two))
+        return _call_aggregate(_OF_TWO[kind], node, first, second, bounds=(one, two))
     if isinstance(node, _QUANTILES):
         refuse_other_parts(node, "this expression quantile")
         level = constant(
             node.args.get("quantile") or node.args.get("expression"), "the level"
         )
         text, limits = bounded_expression(node.this, bounds, condition, node)
-        return _made("quantile", node, text, level, bounds=limits)
+        return _call_aggregate("quantile", node, text, level, bounds=limits)
     if isinstance(node, sql.Mode) and condition is None:
         refuse_other_parts(node, "this")
         text = given_name(node.this, values)
@@ -107,7 +107,9 @@ def aggregate_of(
                 "in hush.toml.",
                 code="keys-missing",
             )
-        return _made("mode", node, sql_text(node.this), values=list(values[text]))
+        return _call_aggregate(
+            "mode", node, sql_text(node.this), values=list(values[text])
+        )
     from hush.tables.expressions import sql_suggestions
 
     mixed = any(is_aggregate(each) for each in node.walk())
@@ -128,7 +130,7 @@ def split_filter(node: Any) -> tuple[Any, Any]:
     return node.this, node.expression.this
 
 
-def _made(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:
+def _call_aggregate(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:
     import hush.tables
 
     make = getattr(hush.tables, name, None)
@@ -137,7 +139,7 @@ def _made(name: str, node: sql.Expression, *given: Any, **more: Any) -> Any:
     return make(*given, **more)
 
 
-def _within(node: sql.WithinGroup) -> sql.Expression:
+def _percentile_as_quantile(node: sql.WithinGroup) -> sql.Expression:
     """Return PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) as QUANTILE(x, q)."""
     refuse_other_parts(node.expression, "expressions")
     ordered = node.expression.expressions
@@ -159,19 +161,21 @@ def _count(node: sql.Count, condition: sql.Expression | None) -> Any:
     if isinstance(inner, sql.Star):
         refuse_other_parts(inner, "")
         if condition is None:
-            return _made("count", node)
-        return _made("sum", node, value_when(condition, "1", "0"), bounds=(0, 1))
+            return _call_aggregate("count", node)
+        return _call_aggregate(
+            "sum", node, value_when(condition, "1", "0"), bounds=(0, 1)
+        )
     if isinstance(inner, sql.Distinct):
         if len(inner.expressions) != 1 or condition is not None:
             raise Unsupported(
                 f"COUNT(DISTINCT x) takes one x and no FILTER{place_of(node)}."
             )
         refuse_other_parts(inner, "expressions")
-        return _made("count_distinct", node, sql_text(inner.expressions[0]))
+        return _call_aggregate("count_distinct", node, sql_text(inner.expressions[0]))
     # A value that is there counts one: the same sensitivity as counting rows.
     known = sql.Not(this=sql.Is(this=inner, expression=sql.Null()))
     both = known if condition is None else sql.and_(known, condition)
-    return _made("sum", node, value_when(both, "1", "0"), bounds=(0, 1))
+    return _call_aggregate("sum", node, value_when(both, "1", "0"), bounds=(0, 1))
 
 
 def value_when(condition: Any, then: str, other: str = "NULL") -> str:

@@ -70,7 +70,7 @@ def with_names(
         return known
     refuse_other_parts(clause, "expressions")
     for each in clause.expressions:
-        _named(each)
+        _check_plain_alias(each)
         if each.alias in known or each.alias == data.name:
             raise Unsupported(f"the name {each.alias!r} is taken{place_of(each)}.")
         known[each.alias] = _subquery(each.this, data, known, bounds)
@@ -83,14 +83,14 @@ def _origin(
     from hush.tables.dataset import Dataset
 
     if isinstance(node, sql.Subquery):
-        _named(node)
+        _check_plain_alias(node)
         return _subquery(node.this, data, tables, bounds), {node.alias}
     if not isinstance(node, sql.Table):
         raise Unsupported(
             f"FROM must name the table {data.name!r}{place_of(node)}.",
             code="unknown-table",
         )
-    _named(node)
+    _check_plain_alias(node)
     if not isinstance(node.this, sql.Identifier):
         raise Unsupported(f"FROM takes tables, not functions{place_of(node)}.")
     scope = {node.alias or node.name}
@@ -113,7 +113,7 @@ def _join(
     table = node.this
     if not isinstance(table, sql.Table) or not isinstance(table.this, sql.Identifier):
         raise Unsupported(f"JOIN takes the name of a table{place_of(node)}.")
-    _named(table)
+    _check_plain_alias(table)
     side, kind = node.args.get("side") or "", node.args.get("kind") or ""
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
         raise Unsupported(
@@ -196,7 +196,7 @@ def _subquery(
     mark_read(node)
     found, scope = rows(node, data, tables, bounds)
     if node.args.get("group") is None:
-        return _projected(node, found, scope)
+        return _select_columns(node, found, scope)
     return _people(node, found, scope, bounds)
 
 
@@ -217,7 +217,7 @@ def _people(
     measures: dict[str, str] = {}
     kept: dict[str, str] = {}
     for each in node.expressions:
-        inner = without_table_names(_unnamed(each), scope)
+        inner = without_table_names(_without_alias(each), scope)
         name = each.alias or (inner.name if isinstance(inner, sql.Column) else "")
         if not name:
             raise Unsupported(f"name the column by AS{place_of(each)}.")
@@ -227,27 +227,27 @@ def _people(
                     f"{data.unit!r} is the unit and keeps its name{place_of(each)}."
                 )
             read_whole(inner)
-            _once(name, inner.name, kept, each)
+            _check_one_name(name, inner.name, kept, each)
             kept[name] = inner.name
         else:
-            _once(name, "", kept, each)
+            _check_one_name(name, "", kept, each)
             measures[name] = sql_text(inner)
             kept[name] = name
     by = [name for name in names if name != data.unit]
     return data.per_person(*by, bounds=bounds, **measures).keep(kept)
 
 
-def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
+def _select_columns(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
     kept: dict[str, str] = {}  # output name: column or derived column
     derived: dict[str, str] = {}
     for i, each in enumerate(node.expressions):
         if isinstance(each, sql.Star):
             refuse_other_parts(each, "")
             for name in data._table.columns:
-                _once(name, name, kept, each)
+                _check_one_name(name, name, kept, each)
                 kept[name] = name
             continue
-        inner = without_table_names(_unnamed(each), scope)
+        inner = without_table_names(_without_alias(each), scope)
         name = each.alias_or_name
         if not name:
             raise Unsupported(f"name the column by AS{place_of(each)}.")
@@ -257,10 +257,10 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
             )
         if isinstance(inner, sql.Column):
             read_whole(inner)
-            _once(name, inner.name, kept, each)
+            _check_one_name(name, inner.name, kept, each)
             kept[name] = inner.name
         else:
-            _once(name, "", kept, each)
+            _check_one_name(name, "", kept, each)
             derived[f"derived{i}"] = sql_text(with_columns_apart(inner, data.columns))
             kept[name] = f"derived{i}"
     whole = data.select(**derived) if derived else data
@@ -272,7 +272,7 @@ def _projected(node: sql.Select, data: "Dataset", scope: set[str]) -> "Dataset":
     return whole.keep(kept)
 
 
-def _named(node: Any) -> None:
+def _check_plain_alias(node: Any) -> None:
     """Take a table, a subquery or a name of WITH, with a plain alias or none."""
     refuse_other_parts(node, "this alias")
     alias = node.args.get("alias")
@@ -280,7 +280,7 @@ def _named(node: Any) -> None:
         refuse_other_parts(alias, "this")
 
 
-def _unnamed(node: sql.Expression) -> sql.Expression:
+def _without_alias(node: sql.Expression) -> sql.Expression:
     """Return what stands in SELECT, without its AS."""
     if not isinstance(node, sql.Alias):
         return node
@@ -289,7 +289,7 @@ def _unnamed(node: sql.Expression) -> sql.Expression:
     return inner
 
 
-def _once(name: str, held: str, taken: Mapping[str, str], node: Any) -> None:
+def _check_one_name(name: str, held: str, taken: Mapping[str, str], node: Any) -> None:
     """Refuse a second column of one name, which would take the place of the first."""
     if taken.get(name, held) != held:
         raise Unsupported(

@@ -73,7 +73,7 @@ class Statement:
         self, epsilon: float, delta: float = 0.0, **more: Any
     ) -> Answer | Presented:
         """Release the answer and show what HAVING, ORDER BY and LIMIT leave of it."""
-        return self._shown(self.query.release(epsilon, delta, **more))
+        return self._view_of(self.query.release(epsilon, delta, **more))
 
     def answer(self, stored: Any) -> Answer | Presented:
         """Return the answer that a stored release gave to this statement."""
@@ -82,13 +82,13 @@ class Statement:
                 "bounds were found in the data: write those of answer.bounds, and read "
                 "the stored answer with them."
             )
-        return self._shown(self.query.answer(stored))
+        return self._view_of(self.query.answer(stored))
 
     def stored(self, key: str) -> Answer | Presented:
         """Return the answer that was released under a key; see `Query.stored`."""
         return self.answer(self.query.dataset.ledger.stored(key))
 
-    def _shown(self, answer: Answer) -> Answer | Presented:
+    def _view_of(self, answer: Answer) -> Answer | Presented:
         return answer if self.view is None else Presented(answer, self.view)
 
 
@@ -111,9 +111,9 @@ def statement(
     their names joined by a comma, as tuples), or is "private"; `bounds` the public
     bounds of expressions that the text does not clamp; `tables` what JOIN may name.
     """
-    _named("keys", keys, "{'sex': ['f', 'm']}, or \"private\"", "private")
-    _named("bounds", bounds, "{'age': (0, 100)}")
-    _named("tables", tables, "{'zones': 'zones.csv'}")
+    _check_names_columns("keys", keys, "{'sex': ['f', 'm']}, or \"private\"", "private")
+    _check_names_columns("bounds", bounds, "{'age': (0, 100)}")
+    _check_names_columns("tables", tables, "{'zones': 'zones.csv'}")
     root = parse_select(text, data.columns)
     written = root.copy()
     _no_distinct(root, data)
@@ -128,12 +128,14 @@ def statement(
             )
     groups = _groups(root)
     derived = {
-        name: sql_text(node) for name, node in groups.items() if not _same(name, node)
+        name: sql_text(node)
+        for name, node in groups.items()
+        if not _is_column(name, node)
     }
     for name in groups.keys() - derived.keys():
         column(found._table, name)  # refuses a name that no keys would help
     for name in derived:
-        _free(name, found)
+        _check_free_name(name, found)
     if derived:
         found = found.select(**derived)
     for name in _names(root.expressions) - {*groups, *found._table.columns}:
@@ -153,8 +155,8 @@ def statement(
     return Statement(asked, view)
 
 
-def _named(what: str, given: Any, example: str, *words: str) -> None:
-    """Refuse what does not say which column it is of; a statement may have several."""
+def _check_names_columns(what: str, given: Any, example: str, *words: str) -> None:
+    """Refuse options that do not name their column; a statement may have several."""
     if given is None or isinstance(given, Mapping):
         return
     if isinstance(given, str) and given in words:
@@ -174,7 +176,7 @@ def _no_distinct(root: sql.Select, data: "Dataset") -> None:
         )
 
 
-def _free(name: str, data: "Dataset") -> None:
+def _check_free_name(name: str, data: "Dataset") -> None:
     if name in data.columns and name != data.unit:  # whose refusal says more
         raise InvalidArgument(
             f"there is a column {name!r} already. Give the expression another name, as "
@@ -182,7 +184,7 @@ def _free(name: str, data: "Dataset") -> None:
         )
 
 
-def _same(name: str, node: sql.Expression) -> bool:
+def _is_column(name: str, node: sql.Expression) -> bool:
     return isinstance(node, sql.Column) and node.name == name
 
 
@@ -213,7 +215,7 @@ def _grouping(root: sql.Select, node: Any, i: int) -> tuple[str, sql.Expression]
         node = node.this if isinstance(node, sql.Alias) else node
     for each in root.expressions:
         if isinstance(each, sql.Alias) and (
-            each.this == node or _same(each.alias, node)
+            each.this == node or _is_column(each.alias, node)
         ):
             return each.alias, each.this
     if isinstance(node, sql.Column):
@@ -226,7 +228,7 @@ def _names(outputs: list[sql.Expression]) -> set[str]:
     return {node.name for each in outputs for node in each.find_all(sql.Column)}
 
 
-def _called(node: sql.Expression) -> str:
+def _output_name(node: sql.Expression) -> str:
     """Return the name of an output that was given none: its words in small letters.
 
     What is in double quotes is the name of a column, and stays as it is.
@@ -258,7 +260,7 @@ def _outputs(
             seen.add(shown)
             read_whole(each)
             continue
-        name = each.alias or _called(inner)
+        name = each.alias or _output_name(inner)
         if name in found or name in groups:
             raise Unsupported(
                 f"two outputs are called {name!r}{place_of(each)}; name them by AS."
@@ -279,7 +281,7 @@ def _group_shown(
     same = [name for name, node in groups.items() if inner == node]
     if output.alias in same:
         return str(output.alias)
-    named = [name for name in groups if _same(name, inner)]
+    named = [name for name in groups if _is_column(name, inner)]
     return next(iter(same + named), None)
 
 
@@ -339,16 +341,18 @@ def _view(
     by = []
     for each in order.expressions if order is not None else []:
         refuse_other_parts(each, "this desc nulls_first")
-        text = _released(root, each.this, scope, groups)
+        text = _released_expression(root, each.this, scope, groups)
         first = bool(each.args.get("nulls_first"))
         by.append((text, bool(each.args.get("desc")), first))
     types = {name: str(data._table[name].type()) for name in groups}
     types |= {name: _type(each) for name, each in outputs.items()}
     view = View(
-        None if having is None else _released(root, having.this, scope, groups),
+        None
+        if having is None
+        else _released_expression(root, having.this, scope, groups),
         tuple(by),
-        None if limit is None else _many(limit, "LIMIT"),
-        0 if offset is None else _many(offset, "OFFSET"),
+        None if limit is None else _row_limit(limit, "LIMIT"),
+        0 if offset is None else _row_limit(offset, "OFFSET"),
         tuple(types.items()),
     )
     if (view.limit or 0) < 0 or view.offset < 0:
@@ -356,7 +360,7 @@ def _view(
     return view
 
 
-def _many(clause: sql.Expression, what: str) -> int:
+def _row_limit(clause: sql.Expression, what: str) -> int:
     """Return how many rows LIMIT, OFFSET or FETCH FIRST n ROWS ONLY says."""
     if not isinstance(clause, sql.Fetch):
         refuse_other_parts(clause, "expression")
@@ -373,7 +377,7 @@ def _type(aggregate: Any) -> str:
     return "string" if any(isinstance(each, str) for each in values) else "float64"
 
 
-def _released(
+def _released_expression(
     root: sql.Select, node: Any, scope: set[str], groups: Mapping[str, Any]
 ) -> str:
     """Return an expression over the names of released columns."""
@@ -387,14 +391,14 @@ def _released(
     names = {}
     for each in root.expressions:
         inner = each.this if isinstance(each, sql.Alias) else each
-        names[inner] = each.alias_or_name or _called(inner)
+        names[inner] = each.alias_or_name or _output_name(inner)
 
-    def named(part: sql.Expression) -> sql.Expression:
+    def output_column(part: sql.Expression) -> sql.Expression:
         if part in names:
             return sql.column(names[part], quoted=True)
         return part
 
-    found = without_table_names(node, scope).transform(named)
+    found = without_table_names(node, scope).transform(output_column)
     hidden = [each for each in found.walk() if aggregates.is_aggregate(each)]
     shown = {*names.values(), *groups}
     unknown = [e for e in found.find_all(sql.Column) if e.name not in shown]

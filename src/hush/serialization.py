@@ -350,7 +350,7 @@ def _decode(value: Any, depth: int) -> Any:
 
 
 def from_tagged_json(value: Any, key: str) -> Any:
-    """Return what `written` was given."""
+    """Return what `to_tagged_json` was given."""
     if not isinstance(value, dict) or key not in value or _KEY in value:
         raise InvalidArgument(f"a stored object must name its kind as {key!r}.")
     given = {_KEY if name == key else name: each for name, each in value.items()}

@@ -21,6 +21,10 @@ REACH = (
     "tests/inference/test_planning.py::"
     "test_the_reach_of_a_mean_is_the_quantile_of_its_two_errors"
 )
+LAWS = (
+    "tests/mechanisms/selection/test_choice_laws.py::"
+    "test_laws_are_those_of_an_independent_evaluation"
+)
 SUBGAUSSIAN = FORMS + "test_subgaussian_constants_are_the_printed_ones"
 
 
@@ -317,5 +321,12 @@ MUTANTS = [
         ("N4.T2", "scale = wide / (people", "scale = 1.1 * wide / (people", REACH),
         ("N4.T2", "spread = wide / 2", "spread = wide / 3", REACH),
         ("N4.T2", "spread / math.sqrt(people)", "spread / people", REACH),
+    ),
+    *_mutants(
+        "mechanisms/selection/choice_probabilities.py",
+        ("N5.law", "np.exp(-values) / 2, counts)", "np.exp(-values), counts)", LAWS),
+        ("N5.law", "above - math.log(2), np", "above, np", LAWS),
+        ("N5.law", "half / (1 - half))", "half)", LAWS),
+        ("N7.law", "chance / math.fsum(chance)", "chance / chance.size", LAWS),
     ),
 ]

@@ -13,6 +13,7 @@ from hush import checks
 from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.listening import heard
+from hush.mechanisms.selection import choice_probabilities
 from hush.mechanisms.selection.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax
 from hush.noise.categorical import piecewise
@@ -102,6 +103,20 @@ class Exponential(Selection):
     def run(self, value: Any, *, source: Source = SECURE) -> int:
         """Return the chosen place of a vector of utilities."""
         return gumbel_argmax(scores(value), self._exact, source=source)
+
+    def law(self, value: Any) -> NDArray[np.float64]:
+        """Return the chance of each place: for plans and tests, it is not private.
+
+        Guarantee: each is right to 1e-11 of itself; below 1e-300 it may be 0.
+
+        Example:
+            >>> Exponential(scale=2.0).law([1, 0]).round(4)
+            array([0.6225, 0.3775])
+
+        Reference: N7.law: at most 2·e^(-gap/scale) for the worse of two (Example 7.2).
+        """
+        gap = choice_probabilities.below_best(scores(value), self._exact)
+        return choice_probabilities.exponential(gap)
 
     def run_pieces(
         self, value: Any, *, edges: Any, bits: int = 40, source: Source = SECURE

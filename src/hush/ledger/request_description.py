@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hush.legacy_formats import described_fields, home_of, name_of
-from hush.serialization import tag_of
+from hush.serialization import tag_of, told_fields
 
 _FEW = 16  # values of a tuple that is a parameter, such as bounds
 
@@ -97,7 +97,7 @@ def describe(thing: Any, *, before_tags: bool = False) -> Any:
     if isinstance(thing, (set, frozenset)):
         return sorted(map(str, map(again, thing)))
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        names = [each.name for each in dataclasses.fields(thing)]
+        names = [each.name for each in told_fields(thing)]
         if before_tags:
             names = described_fields(thing)
         shown = {name: again(getattr(thing, name)) for name in names}

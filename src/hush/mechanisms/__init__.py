@@ -28,6 +28,7 @@ from hush.mechanisms.randomized_response import RandomizedResponse
 from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.noisy_max import NoisyMax
 from hush.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from hush.mechanisms.selection.prior import StepDensity
 from hush.mechanisms.selection.top_k import TopK
 from hush.mechanisms.sparse_vector import SparseVector
 from hush.mechanisms.staircase import Staircase
@@ -64,6 +65,7 @@ __all__ = [
     "Records",
     "SparseVector",
     "Staircase",
+    "StepDensity",
     "TopK",
     "TreeSum",
     "WinsorizedMean",

@@ -16,8 +16,8 @@ from hush.mechanisms.calibration import at_least, distance
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric, Records
 from hush.mechanisms.queries import clamp, column
+from hush.mechanisms.selection.base_measure import GridDensity, StepDensity
 from hush.mechanisms.selection.exponential import Exponential, gap_beside
-from hush.mechanisms.selection.prior import GridDensity, StepDensity
 from hush.mechanisms.selection.selection import Gap, bounded_range
 from hush.noise import SECURE, Source, integers
 from hush.noise.categorical import piecewise, weighted

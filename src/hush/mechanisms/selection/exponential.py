@@ -14,7 +14,7 @@ from hush.errors import InvalidArgument
 from hush.mechanisms import lattice_rounding
 from hush.mechanisms.listening import heard
 from hush.mechanisms.selection import choice_probabilities
-from hush.mechanisms.selection.prior import StepDensity, numbers, whole_weights
+from hush.mechanisms.selection.base_measure import StepDensity, numbers, whole_weights
 from hush.mechanisms.selection.selection import Gap, Selection, bounded_range, scores
 from hush.noise import SECURE, Source, gumbel_argmax, integers
 from hush.noise.categorical import piecewise, weighted

@@ -25,6 +25,18 @@ LAWS = (
     "tests/mechanisms/selection/test_choice_laws.py::"
     "test_laws_are_those_of_an_independent_evaluation"
 )
+PRIOR = (
+    "tests/mechanisms/selection/test_priors.py::"
+    "test_quantiles_are_drawn_by_prior_and_rank"
+)
+PRIORS = (
+    "tests/mechanisms/selection/test_priors.py::"
+    "test_several_quantiles_with_a_prior_are_in_order_and_inside"
+)
+CANDIDATES = (
+    "tests/mechanisms/selection/test_priors.py::"
+    "test_candidates_are_drawn_by_prior_and_utility"
+)
 SUBGAUSSIAN = FORMS + "test_subgaussian_constants_are_the_printed_ones"
 
 
@@ -328,5 +340,15 @@ MUTANTS = [
         ("N5.law", "above - math.log(2), np", "above, np", LAWS),
         ("N5.law", "half / (1 - half))", "half)", LAWS),
         ("N7.law", "chance / math.fsum(chance)", "chance / chance.size", LAWS),
+    ),
+    *_mutants(
+        "mechanisms/selection/base_measure.py",
+        ("N7.base", "counts * self.heights[step]", "counts * 1", PRIOR),
+        ("N7.base", "begins + move, side", "begins, side", PRIORS),
+        ("N7.base", "/ wide * cells)", "/ wide * cells / 2)", PRIOR),
+    ),
+    *_mutants(
+        "noise/categorical.py",
+        ("N7.base", "np.log(cells[inside].astype(np.float64))", "0.0", CANDIDATES),
     ),
 ]

@@ -15,6 +15,8 @@ from hush import mechanisms as m
 from hush.errors import InvalidArgument
 from hush.mechanisms.mechanism import Mechanism
 from hush.noise import Seeded
+from hush.noise.categorical import SoftmaxSampler, _Pieces
+from hush.noise.inversion import Word
 
 RUNS = 6000
 BOUNDS = (0.0, 8.0)
@@ -85,6 +87,18 @@ def test_the_gap_is_measured_from_the_lightest():
         wanted = chances([t, 0, 0], [1, 4, 5], 2.0)[1:].sum()
         assert gap.tail(t) == pytest.approx(wanted, rel=1e-12)
     assert m.Exponential(2.0, prior=(0, 1)).error.tail(1.0) == 0.0
+
+
+@pytest.mark.statistical
+def test_ties_are_decided_exactly_with_large_weights():
+    # Words of 8 bits make every second draw a tie; fails wrongly with chance 1e-9.
+    weights = np.array([1, 2**70 + 1, 2**69, 0], dtype=object)
+    u = np.array([80.0, 0.0, 1.0, 500.0])
+    sampler = SoftmaxSampler(_Pieces(u, weights, Fraction(2)), Word(bits=8, bucket=4))
+    observed = np.bincount(sampler.draw(2000, Seeded(47)), minlength=4)
+    law = chances(u, weights.tolist(), 2.0)
+    assert p_value(observed, law * 2000) > FALSE_ALARM
+    assert p_value(observed[[1, 2, 0, 3]], law * 2000) < FALSE_ALARM
 
 
 # -- An interval -----------------------------------------------------------------------

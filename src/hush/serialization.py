@@ -246,8 +246,22 @@ def _encode_class(value: Any) -> Any:
         )
     if isinstance(value, Enum):
         return {_KEY: tag, "value": encode(value.value)}
-    named = [each.name for each in dataclasses.fields(value) if each.init]
+    named = [each.name for each in stored_fields(value) if each.init]
     return {_KEY: tag, **{n: encode(getattr(value, n), classes=True) for n in named}}
+
+
+# Metadata of a field that came after its class was first stored. Where it has its
+# default, stored texts and descriptions of requests leave it out: they stay the same.
+LATER: Final = {"stored": "unless default"}
+
+
+def stored_fields(thing: Any) -> "list[dataclasses.Field[Any]]":
+    """Return the fields of a dataclass that its stored text names."""
+    return [
+        each
+        for each in dataclasses.fields(thing)
+        if each.metadata != LATER or getattr(thing, each.name) != each.default
+    ]
 
 
 def _encode_mapping(value: Mapping[Any, Any], *, classes: bool) -> Any:

@@ -27,6 +27,12 @@ def every_choice() -> list[Case]:
             "exponential", m.Exponential(2.0), worst.exponential(2.0, 1.0), tight=True
         ),
         scored(
+            "exponential, prior",
+            m.Exponential(2.0, prior=(1, 4, 0.5)),
+            worst.exponential(2.0, 1.0),
+            tight=True,
+        ),
+        scored(
             "exponential, monotone",
             m.Exponential(1.0, monotone=True),
             worst.selection(exact.softmax, 1.0, monotone=True),
@@ -67,6 +73,13 @@ def every_choice() -> list[Case]:
             m.Quantile(0.25, UNIT, 2.0, "replace-one"),
             worst.records(0.25, UNIT, 2.0, replace=True),
             lambda: [[0.1], [0.9]],
+            strict=False,
+        ),
+        Case(
+            "median, prior",
+            m.Quantile(0.5, UNIT, 1.0, prior=m.StepDensity((0, 0.2, 1), (1, 3))),
+            worst.records(0.5, UNIT, 1.0, replace=False),
+            lambda: [[0.1], [0.1, 0.9]],
             strict=False,
         ),
         Case(

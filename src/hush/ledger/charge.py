@@ -34,7 +34,7 @@ from hush.mechanisms.measurement import (
     text_of,
     unit_and_relation,
 )
-from hush.serialization import freeze, tag_of
+from hush.serialization import freeze, stored_fields, tag_of
 from hush.units import Unit
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def describe(thing: Any, *, before_tags: bool = False) -> Any:
     if isinstance(thing, (set, frozenset)):
         return sorted(map(str, map(again, thing)))
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        names = [each.name for each in dataclasses.fields(thing)]
+        names = [each.name for each in stored_fields(thing)]
         if before_tags:
             names = described_fields(thing)
         shown = {name: again(getattr(thing, name)) for name in names}

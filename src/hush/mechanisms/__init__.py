@@ -25,6 +25,7 @@ from hush.mechanisms.quantiles.winsorized_mean import WinsorizedMean
 from hush.mechanisms.queries import count, mean, proportion, sum, variance
 from hush.mechanisms.query import Query
 from hush.mechanisms.randomized_response import RandomizedResponse
+from hush.mechanisms.selection.base_measure import StepDensity
 from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.noisy_max import NoisyMax
 from hush.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -64,6 +65,7 @@ __all__ = [
     "Records",
     "SparseVector",
     "Staircase",
+    "StepDensity",
     "TopK",
     "TreeSum",
     "WinsorizedMean",

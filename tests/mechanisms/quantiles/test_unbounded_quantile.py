@@ -29,7 +29,7 @@ def test_cells_have_the_order_of_floats(x, y):
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.lists(st.floats(0, 1), min_size=2))
 def test_evenly_laid_cells_have_the_order_of_floats(lower, width, shares):
-    cells = FloatCells(lower, lower + width, even=True)
+    cells = FloatCells(lower, lower + width, even=60)
     values = np.sort(np.clip(lower + width * np.array(shares), lower, lower + width))
     places = cells.of(values)
     assert np.all(np.diff(places) >= 0)

@@ -33,8 +33,14 @@ from hush.units import Neighbors
 
 Floats = NDArray[np.float64]
 
+Pair = tuple[float, float]
+Bounds = Pair | tuple[Pair, ...]
+
 _BITS = 32  # a clipped record is one of 2^32 + 1 equally spaced values
 _HALF = Fraction(1, 2)
+# Cells of a range: so few that a number which all records share outweighs the rest,
+# 2^24·e^-24, and so many that a middle is known to 2^-13 of itself.
+_DIGITS, _EVEN = 12, 24
 _FARTHEST = 2.0**1020  # ends of a range: their difference is a float too
 # What both choices of a coordinate are given, each ε = _SURE/records: half of the
 # records outweigh the rest of all floats e^(_SURE/4) times. No more than half of ε.
@@ -78,8 +84,8 @@ class ClippedMean(Mechanism):
     median of the distances from it, each a choice among floats with `rank_scale` as
     in `UnboundedQuantile`. Each clipped record is a share of the range; the sum of the
     shares gets noise of `scale`: Laplace noise for one coordinate, noise of the cube
-    (`KNorm`) for several, or `gaussian` noise. Public `bounds` are not needed; they
-    help where few records lie far from zero.
+    (`KNorm`) for several, or `gaussian` noise. Public `bounds`, a pair or one for each
+    coordinate, are not needed; they help where few records lie far from zero.
 
     An answer is an array with three rows: means, middles, spreads. NaN counts as the
     lowest number.
@@ -92,9 +98,9 @@ class ClippedMean(Mechanism):
         >>> m = ClippedMean.planned(epsilon=1, records=1000)
         >>> m
         ClippedMean(scale=1.2376237623776307, rank_scale=20.833333333333336)
-        >>> mean, middle, spread = m.run([30.0, 40.0, 50.0, 60.0, 70.0] * 200)
-        >>> 45 < mean < 55, middle, spread
-        (True, 50.0, 10.0)
+        >>> mean, middle, spread = m.run(range(1000))
+        >>> bool(480 < mean < 520), bool(400 < middle < 600), bool(150 < spread < 350)
+        (True, True, True)
 
     Reference: [S11]; N8.T2, N8.rate, N8.range; docs/proofs/clipped_mean.md.
     """
@@ -104,7 +110,7 @@ class ClippedMean(Mechanism):
     reach: float | Fraction = REACH
     dimension: int = 1
     gaussian: bool = False
-    bounds: tuple[float, float] | None = None
+    bounds: Bounds | None = None
     unit: ClassVar[str] = "row"  # one record is one person
     neighbors: ClassVar[Neighbors] = Neighbors.REPLACE_ONE
 
@@ -121,13 +127,18 @@ class ClippedMean(Mechanism):
         checks.whole("dimension", self.dimension, at_least=1, at_most=10**4)
         checks.flag("gaussian", self.gaussian)
         if self.bounds is not None:
-            ends = checks.width("bounds", self.bounds)
-            object.__setattr__(self, "bounds", ends)
+            object.__setattr__(self, "bounds", _checked(self.bounds, self.dimension))
         _ = self.perturbation  # what cannot be drawn is refused here
 
     @cached_property
     def _ranks(self) -> Fraction:
         return checks.rational("rank_scale", self.rank_scale)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The public bounds of each coordinate: all floats where there are none."""
+        given: Any = self.bounds or (-LARGEST, LARGEST)
+        return [given] * self.dimension if _is_pair(given) else list(given)
 
     @cached_property
     def perturbation(self) -> Laplace | KNorm | Gaussian:
@@ -157,6 +168,14 @@ class ClippedMean(Mechanism):
         """Law of the noise of the sums, in units of 2^-32 of the range."""
         return self.perturbation.error
 
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise of a sum, in units of the range."""
+        d, scale = self.dimension, float(self.scale)
+        # Of the cube: a Gamma variable of shape d + 1 times one of -1..1; Laplace noise
+        # is that of one dimension.
+        return scale if self.gaussian else scale * math.sqrt((d + 1) * (d + 2) / 3)
+
     def run(self, value: Any, *, source: Source = SECURE) -> Floats:
         """Return means, middles and spreads: three numbers, or three rows of them."""
         found = np.array(self.clipped(value, source=source))
@@ -165,8 +184,9 @@ class ClippedMean(Mechanism):
     def clipped(self, value: Any, *, source: Source = SECURE) -> Clipped:
         """Return the noisy means and the ranges they were clipped to."""
         columns = self._columns(value)
-        ranges = np.array([self._range(each, source) for each in columns])
-        middle, spread = ranges.T
+        pairs = zip(columns, self.pairs, strict=True)
+        ranges = [self._range(each, pair, source) for each, pair in pairs]
+        middle, spread = np.array(ranges).T
         lower, width = self._ends(middle, spread)
         sums = [
             _steps(each, low, wide)
@@ -180,7 +200,7 @@ class ClippedMean(Mechanism):
                 [self.perturbation.run(each, source=source) for each in sums]
             )
         mean = lower + width * (np.ldexp(noisy, -_BITS) / count)
-        mean = np.clip(mean, *(self.bounds or (-LARGEST, LARGEST)))
+        mean = np.clip(mean, *np.array(self.pairs).T)
         return Clipped(mean, middle, spread)
 
     def width(self, middle: Floats, spread: Floats) -> Floats:
@@ -198,20 +218,21 @@ class ClippedMean(Mechanism):
             )
         return [column(each) for each in array.T]
 
-    def _range(self, values: Any, source: Source) -> tuple[float, float]:
+    def _range(self, values: Any, ends: Pair, source: Source) -> Pair:
         """Return a private median, and that of the distances from it."""
         whole = self.bounds is not None
-        low, high = self.bounds or (-LARGEST, LARGEST)
-        cells = FloatCells(low, high, even=whole)
+        low, high = ends
+        even = _EVEN if whole else 0
+        cells = FloatCells(low, high, _DIGITS, even)
         middle = chosen(values, cells, _HALF, self._ranks, source)
-        far = FloatCells(0.0, high - low if whole else LARGEST, even=whole)
+        far = FloatCells(0.0, high - low if whole else LARGEST, _DIGITS, even)
         with np.errstate(over="ignore", invalid="ignore"):
             apart = np.abs(np.nan_to_num(values, nan=low) - middle)
         return middle, chosen(apart, far, _HALF, self._ranks, source)
 
     def _ends(self, middle: Floats, spread: Floats) -> tuple[Floats, Floats]:
         """Return the lower end and the width of each range, inside the bounds."""
-        low, high = self.bounds or (-_FARTHEST, _FARTHEST)
+        low, high = np.clip(np.array(self.pairs).T, -_FARTHEST, _FARTHEST)
         with np.errstate(over="ignore"):
             half = float(self.reach) * spread
             lower = np.clip(middle - half, low, high)
@@ -225,12 +246,13 @@ class ClippedMean(Mechanism):
         records: int,
         delta: float = 0.0,
         dimension: int = 1,
-        bounds: tuple[float, float] | None = None,
+        bounds: Bounds | None = None,
     ) -> Self:
         """Return the mechanism for so many records: choices just sure, the rest noise.
 
         A choice needs an ε that falls as 1/records, so with many records nearly all of
-        ε is left for the mean. With δ and several coordinates the noise is Gaussian.
+        ε is left for the mean. With δ the noise of several coordinates is Gaussian,
+        where that is less.
 
         Example:
             >>> ClippedMean.planned(1, records=10**4, dimension=3).perturbation.norm
@@ -245,9 +267,10 @@ class ClippedMean(Mechanism):
             "dimension": d,
             "bounds": bounds,
         }
+        each = min(Fraction(_SURE, k), _MOST * Fraction(epsilon) / (2 * d))
+        pure = cls.for_epsilon(epsilon, rank_scale=at_least(2 / each), **public)
         if not delta or d == 1:
-            each = min(Fraction(_SURE, k), _MOST * Fraction(epsilon) / (2 * d))
-            return cls.for_epsilon(epsilon, rank_scale=at_least(2 / each), **public)
+            return pure
         target = Approx(epsilon, delta)
         # A choice of range η costs about what Gaussian noise with μ = η/2 costs, and
         # squares of μ add up. The curve that is charged then says how much is missing.
@@ -260,7 +283,8 @@ class ClippedMean(Mechanism):
             return cls(gaussian=True, **found)
 
         factor = calibrate(lambda x: made(x).curve(), target, low=0.5, relative=1e-3)
-        return made(factor)
+        found = made(factor)
+        return found if found.std <= pure.std else pure
 
     @classmethod
     def _for_pure(
@@ -285,6 +309,21 @@ class ClippedMean(Mechanism):
             cube = {"dimension": one.dimension, "norm": math.inf}
             noise = KNorm.for_epsilon(float(left), steps, **cube).scale
         return cls(scale=float(noise) / (1 << _BITS), **public)
+
+
+def _is_pair(bounds: Any) -> bool:
+    return len(bounds) == 2 and not isinstance(bounds[0], (tuple, list))
+
+
+def _checked(bounds: Any, dimension: int) -> Bounds:
+    """Return one pair of bounds, or one for each coordinate."""
+    if not isinstance(bounds, (tuple, list)) or _is_pair(bounds):
+        return checks.width("bounds", bounds)
+    if len(bounds) != dimension:
+        raise InvalidArgument(
+            f"bounds must be (lower, upper), or {dimension} such pairs."
+        )
+    return tuple(checks.width("bounds", each) for each in bounds)
 
 
 def _steps(values: Any, lower: float, width: float) -> int:

@@ -1,11 +1,11 @@
 """Cells of floats: a public numbering of numbers, so that one of them can be chosen.
 
-Floats have an order, and in it each has a rank: a whole number below 2^64. Eight
-neighbors make one cell, and a number with 49 binary digits is the first of its cell.
-Between 1 and 2 are as many cells as between 1000 and 1024 or so, and as between 2^-500
-and 2^-499: nobody has to say where numbers are. Where bounds are public, cells of equal
-width are added, so that a number near the middle of them is as easy to find as one
-near zero.
+Floats have an order, and in it each has a rank: a whole number below 2^64. Floats that
+differ after some binary digits only make one cell, and a number without more digits is
+the first of its cell. Between 1 and 2 are as many cells as between 1024 and 2048, and
+as between 2^-500 and 2^-499: nobody has to say where numbers are. Where bounds are
+public, cells of equal width are added, so that a number near the middle of them is as
+easy to find as one near zero.
 """
 
 import math
@@ -21,17 +21,17 @@ Integers = NDArray[np.int64]
 
 LARGEST = float(np.finfo(np.float64).max)
 _ZERO = 1 << 63  # the rank of zero
-_SHARED = np.uint64(3)  # 2^3 floats in a cell: 2^61 cells for all, so that sums fit
-_EVEN = 60  # bits of the cells of equal width
+_DIGITS = 52  # of a float, after the first
+FINE = 49  # digits of the finest cells: 2^61 of them, so that sums fit into 64 bits
 
 
 @final
 @dataclass(frozen=True)
 class FloatCells:
-    """Cells 0..size-1 of the floats from `lower` to `upper`.
+    """Cells 0..size-1 of the floats from `lower` to `upper`, by their first digits.
 
-    With `even`, 2^60 cells more are laid out evenly over the range: the number of a
-    cell is floor(2^60·share of the range) + rank/8, so that all is in order.
+    With `even`, 2^even cells more are laid out evenly over the range: the number of a
+    cell is floor(2^even·share of the range) + floor(rank/2^(52-digits)), in order.
 
     Guarantee: the cell of a number depends on no other number.
 
@@ -44,7 +44,12 @@ class FloatCells:
 
     lower: float
     upper: float
-    even: bool = False
+    digits: int = FINE
+    even: int = 0
+
+    @property
+    def _shared(self) -> int:
+        return _DIGITS - self.digits  # 2^shared floats are one cell
 
     @property
     def size(self) -> int:
@@ -54,12 +59,13 @@ class FloatCells:
     def of(self, values: Any) -> Integers:
         """Return the cell of each number; NaN counts as `lower`, beyond as an end."""
         inside = clamp(np.asarray(values), self.lower, self.upper) + 0.0  # no -0.0
-        start = _ranks(np.array([self.lower + 0.0])) >> _SHARED
-        places: Integers = ((_ranks(inside) >> _SHARED) - start).astype(np.int64)
+        shared = np.uint64(self._shared)
+        start = _ranks(np.array([self.lower + 0.0])) >> shared
+        places: Integers = ((_ranks(inside) >> shared) - start).astype(np.int64)
         width = self.upper - self.lower
         if self.even and width > 0:
             share = np.clip((inside - self.lower) / width, 0, 1)
-            places += np.floor(np.ldexp(share, _EVEN)).astype(np.int64)
+            places += np.floor(np.ldexp(share, self.even)).astype(np.int64)
         return places
 
     def value(self, place: int) -> float:
@@ -67,7 +73,7 @@ class FloatCells:
         low = int(_ranks(np.array([self.lower + 0.0]))[0])
         high = int(_ranks(np.array([self.upper + 0.0]))[0])
         if not self.even:
-            first = (low >> int(_SHARED)) + place << int(_SHARED)
+            first = (low >> self._shared) + place << self._shared
             return _float(min(max(first, low), high))
         while low < high:  # the cell never falls with the rank
             middle = (low + high) // 2

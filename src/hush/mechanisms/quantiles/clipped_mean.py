@@ -63,7 +63,7 @@ def reach_of(records: int) -> float:
         >>> reach_of(200), round(reach_of(10**5), 1)
         (4.5, 13.0)
     """
-    return max(REACH, _SLOW * float(records) ** _RATE)
+    return max(REACH, _SLOW * math.exp(_RATE * math.log(records)))
 
 
 class Clipped(NamedTuple):

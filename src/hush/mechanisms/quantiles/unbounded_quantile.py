@@ -79,7 +79,8 @@ class UnboundedQuantile(Mechanism):
         return Records(None, self.neighbors)
 
     def __post_init__(self) -> None:
-        if isinstance(self.at, (tuple, list)):
+        at: Any = self.at
+        if isinstance(at, (tuple, list)):
             raise InvalidArgument("at must be one level; run it once for each.")
         level = quantile.fraction(self.at)
         if not 0 < level < 1:

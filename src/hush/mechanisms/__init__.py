@@ -16,11 +16,13 @@ from hush.mechanisms.optimal_partition_selection import (
     choose_key_selection,
 )
 from hush.mechanisms.partition_selection import KeySelection
+from hush.mechanisms.quantiles.clipped_mean import ClippedMean
 from hush.mechanisms.quantiles.grouped_histograms import Cells
 from hush.mechanisms.quantiles.grouped_interval import CellInterval
 from hush.mechanisms.quantiles.grouped_quantile import CellQuantile
 from hush.mechanisms.quantiles.grouped_top_k import CellTop
 from hush.mechanisms.quantiles.quantile import Quantile
+from hush.mechanisms.quantiles.unbounded_quantile import UnboundedQuantile
 from hush.mechanisms.quantiles.winsorized_mean import WinsorizedMean
 from hush.mechanisms.queries import count, mean, proportion, sum, variance
 from hush.mechanisms.query import Query
@@ -43,6 +45,7 @@ __all__ = [
     "CellQuantile",
     "CellTop",
     "Cells",
+    "ClippedMean",
     "DiscreteGaussian",
     "Error",
     "Exponential",
@@ -68,6 +71,7 @@ __all__ = [
     "StepDensity",
     "TopK",
     "TreeSum",
+    "UnboundedQuantile",
     "WinsorizedMean",
     "choose_key_selection",
     "count",

@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from hush.errors import InvalidArgument
 from hush.inference import (
     LinearMoments,
     LogisticMoments,
     NormalMoments,
     PoissonMoments,
+    RateModel,
     posterior,
 )
 from hush.inference.bayes.data_augmentation import Chains, Priors
@@ -201,3 +203,132 @@ def test_two_clamped_counts_have_the_posterior_that_enumeration_gives(z):
     error = found.std["rate"] / math.sqrt(4000)
     assert found.mean["rate"] == pytest.approx(expected, abs=5 * error)
     assert max(found.r_hat.values()) < 1.05
+
+
+# -- The queries of moments, and what is refused ---------------------------------------
+
+
+def small_data(model):
+    """Records at the ends, the middles and beyond the bounds of a model."""
+    if isinstance(model, PoissonMoments):
+        return [0, 1, 2, 5, 1.5, -3, math.nan]
+    one = [-1e9, -1.0, 0.3, 1.0, 2.0, math.inf, math.nan]
+    if isinstance(model, NormalMoments):
+        return one
+    ends = [0.0, 1.0] if isinstance(model, LogisticMoments) else one
+    return [[x, y] for x in one for y in ends]
+
+
+@pytest.mark.parametrize("model", [NORMAL, POISSON, LINEAR, LOGISTIC], ids=repr)
+def test_one_record_moves_each_moment_by_its_move_at_most_and_that_far(model):
+    query = model.query()
+    records = small_data(model)
+    rest = [records[1]] * (model.n - 1)
+    kind = float if isinstance(model, (LINEAR.__class__, LOGISTIC.__class__)) else list
+    data = [[each, *rest] for each in records]
+    if kind is float:
+        data = [np.array(each) for each in data]
+    answers = [query(each) for each in data]
+    for j, move in enumerate(query.moves):
+        column = [answer[j] for answer in answers]
+        assert max(column) - min(column) <= move
+        assert max(column) - min(column) >= 0.9 * float(move)
+
+
+def test_a_query_wants_the_declared_number_of_records():
+    with pytest.raises(InvalidArgument, match="n=5"):
+        NORMAL.query()([1.0, 2.0])
+    with pytest.raises(InvalidArgument, match="columns"):
+        LINEAR.query()(np.zeros(4))
+
+
+@pytest.mark.statistical
+def test_a_slope_is_found_again_and_a_seed_repeats_its_draws():
+    rng = np.random.default_rng(6)
+    n, noise = 120, Laplace(scale=1.0)
+    x = rng.normal(0, 1, n)
+    rows = np.stack([x, (rng.uniform(size=n) < 1 / (1 + np.exp(-2 * x)))], axis=1)
+    model = LogisticMoments(n=n, bounds=[(-3, 3)])
+    released = (model.query() >> noise).run(rows, source=Seeded(7))
+    prior = {
+        "intercept": stats.norm(0, 2),
+        "slope 1": stats.norm(0, 4),
+        "x1 mean": 0.0,
+        "x1 std": 1.0,
+    }
+
+    def found(turns):
+        return posterior(
+            released,
+            model,
+            prior,
+            mechanism=noise,
+            source=Seeded(1),
+            chains=20,
+            warmup=turns,
+            draws=20 * turns,
+        )
+
+    long = found(150)
+    low, high = long.interval("slope 1", 0.999)
+    assert low < 2.0 < high
+    assert long.std["slope 1"] < 2.0  # the prior's is 4
+    assert long.r_hat["slope 1"] < 1.2
+    assert "x1 mean is 0" in repr(long)
+    assert np.array_equal(found(4).draws, found(4).draws)
+
+
+def test_draws_agree_with_the_grid_where_both_apply():
+    noise, prior = Geometric(scale=2), stats.gamma(3)
+    grid = posterior(14, RateModel(exposure=6), prior, mechanism=noise)
+    found = posterior(
+        14,
+        PoissonMoments(n=6, most=1000),  # nothing is clamped
+        {"rate": prior},
+        mechanism=noise,
+        source=Seeded(2),
+        chains=100,
+        warmup=60,
+        draws=10_000,
+    )
+    # At least a fifth of the draws are as good as independent: five deviations.
+    assert found.mean["rate"] == pytest.approx(
+        grid.mean, abs=5 * grid.std / math.sqrt(2000)
+    )
+    assert found.std["rate"] == pytest.approx(grid.std, rel=0.1)
+    assert max(found.r_hat.values()) < 1.05
+
+
+def test_chains_that_have_not_met_say_so():
+    found = posterior(
+        [-250.0, 170.0],
+        NormalMoments(n=300, bounds=(0, 10)),
+        {"mean": stats.norm(0, 300), "std": stats.uniform(0.1, 50)},
+        mechanism=Laplace(scale=0.01),
+        source=Seeded(2),
+        chains=8,
+        warmup=0,
+        draws=32,
+    )
+    assert max(found.r_hat.values()) > 1.05
+    assert "NOT MIXED" in repr(found)
+
+
+def test_priors_and_releases_that_do_not_fit_are_refused():
+    noise = Laplace(scale=0.5)
+    right = {"mean": stats.norm(0, 1), "std": stats.uniform(0.3, 1)}
+    with pytest.raises(InvalidArgument, match="moments"):
+        posterior([1.0], NORMAL, right, mechanism=noise)
+    with pytest.raises(InvalidArgument, match="each of: mean, std"):
+        posterior([1.0, 2.0], NORMAL, {"mean": stats.norm(0, 1)}, mechanism=noise)
+    wrong = {**right, "std": stats.norm(0, 1)}
+    with pytest.raises(InvalidArgument, match="at least 0"):
+        posterior([1.0, 2.0], NORMAL, wrong, mechanism=noise)
+    with pytest.raises(InvalidArgument, match="open"):
+        posterior([1.0, 2.0], NORMAL, {"mean": 0.0, "std": 1.0}, mechanism=noise)
+    with pytest.raises(InvalidArgument, match="scipy"):
+        posterior([1.0, 2.0], NORMAL, {**right, "std": "one"}, mechanism=noise)
+    with pytest.raises(InvalidArgument, match="chains"):
+        posterior([1.0, 2.0], NORMAL, right, mechanism=noise, chains=6)
+    with pytest.raises(InvalidArgument, match="bounds"):
+        LinearMoments(n=5, bounds=(0, 1), response=(0, 1))

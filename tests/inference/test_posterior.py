@@ -247,21 +247,21 @@ def mean_case(told, bounds=(-1, 2)):
         return np.clip(values, -1, 2).mean(axis=1)
 
     model = MeanModel(n=7, bounds=bounds, scale=1.3)
-    return model, stats.norm(0, 1), Laplace(scale=0.5, step=1 / 8), told, simulate
+    return model, stats.norm(0, 1), Laplace(scale=0.5, step=1 / 4), told, simulate
 
 
 RIGHT = {
     "count": count_case(Geometric(scale=2)),
     "share": share_case(Geometric(scale=2)),
     "rate": rate_case(Geometric(scale=2)),
-    "mean": mean_case(Laplace(scale=0.5, step=1 / 8)),
+    "mean": mean_case(Laplace(scale=0.5, step=1 / 4)),
 }
 SABOTAGED = {
     "count": count_case(Geometric(scale=1.6)),
     "share": share_case(Geometric(scale=1.6)),
     "rate": rate_case(Geometric(scale=1.4)),
-    "mean": mean_case(Laplace(scale=0.35, step=1 / 8)),
-    "mean without clamping": mean_case(Laplace(scale=0.5, step=1 / 8), (-30, 30)),
+    "mean": mean_case(Laplace(scale=0.35, step=1 / 4)),
+    "mean without clamping": mean_case(Laplace(scale=0.5, step=1 / 4), (-8, 8)),
     "continuous for whole": share_case(DiscreteGaussian(std=2.8)),
 }
 

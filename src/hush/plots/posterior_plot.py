@@ -51,8 +51,8 @@ def posterior(
             )
         axes.set_ylabel("probability")
     else:
-        ends = [found.quantile(p) for p in (1e-4, 1 - 1e-4)]
-        edges = np.linspace(*ends, _POINTS + 1)
+        first, last = (found.quantile(p) for p in (1e-4, 1 - 1e-4))
+        edges = np.linspace(first, last, _POINTS + 1)
         dense = np.diff(found.cdf(edges)) / np.diff(edges)
         middle = (edges[1:] + edges[:-1]) / 2
         axes.plot(middle, dense, color=COLORS[0], linewidth=1.6)

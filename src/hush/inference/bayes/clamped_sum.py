@@ -132,7 +132,7 @@ class ClampedSum:
         most = max(self.n * (self._cells + 1) + 1 - size, -self.n)
         start = np.clip(start, -self.n, most).astype(np.int64)
         first = int(start.min())
-        every = first + np.arange(int(start.max()) - first + size)
+        every = first + np.arange(int(start.max()) - first + size, dtype=np.float64)
         truth = self.unit * (self.n * self.bounds[0] + self._width * every)
         chance = seen.around(truth, self.unit * self._width)
         place = start[:, None] + (np.arange(size) - start[:, None]) % size

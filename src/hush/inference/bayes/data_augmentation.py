@@ -276,7 +276,7 @@ class Chains:
         logs = np.zeros(totals.shape[0])
         for j, one in enumerate(self.numbers):
             near = np.floor(totals[:, j] / float(one.step) + 0.5)
-            logs += one.law.log_pmf(self.steps[rows, j] - near)
+            logs += one.log_steps(self.steps[rows, j] - near)
         return logs
 
     def _together(self) -> int:
@@ -414,7 +414,8 @@ def sample(
     """Return draws from the posterior of a model whose moments were released."""
     model.check(seen)
     priors = Priors.of(model.names, prior)
-    count = checks.whole("chains", chains, at_least=4)
+    # Differences of the chains of one half must span the parameters.
+    count = checks.whole("chains", chains, at_least=2 * len(priors.laws) + 4)
     checks.whole("warmup", warmup, at_least=0)
     each = -(-checks.whole("draws", draws, at_least=4 * count) // count)
     running = _started(model, priors, seen.numbers, count, source)

@@ -140,7 +140,7 @@ class ShareModel(GridModel):
         for mass, share in zip(found.masses, found.values, strict=True):
             first, chance = binomial.weights(size, float(share))
             total[first : first + chance.size] += mass * chance
-        edges = np.arange(size + 2) - 0.5
+        edges = np.arange(size + 2, dtype=np.float64) - 0.5
         return GridLaw("count to come", edges, total / total.sum(), whole=True)
 
 
@@ -220,7 +220,7 @@ class RateModel(GridModel):
         total = np.zeros(last - first)
         for mass, (start, chance) in zip(found.masses, parts, strict=True):
             total[start - first : start - first + chance.size] += mass * chance
-        edges = np.arange(first, last + 1) - 0.5
+        edges = np.arange(first, last + 1, dtype=np.float64) - 0.5
         return GridLaw("count to come", edges, total / total.sum(), whole=True)
 
 

@@ -329,7 +329,7 @@ def _weights(
             "release a probability too small to be computed. Use a wider prior, or "
             "look for what the model leaves out."
         )
-    return known / known.sum()
+    return np.asarray(known / known.sum())
 
 
 def _first_edges(model: GridModel, seen: Observed, prior: Any) -> Floats:
@@ -397,4 +397,4 @@ def _whole_edges(model: GridModel, seen: Observed, prior: Any) -> Floats:
             "through: they contradict each other, or the noise is wider than "
             f"{_MOST} numbers."
         )
-    return np.arange(first, last + 2) - 0.5
+    return np.arange(first, last + 2, dtype=np.float64) - 0.5

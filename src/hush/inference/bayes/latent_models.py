@@ -225,10 +225,11 @@ class PoissonMoments(LatentModel):
         top = math.ceil(high + 12 * math.sqrt(high) + 30)
         if top <= _TABLE:
             below = special.pdtr(np.arange(top), theta)
-            return (u > below[:, None, :]).sum(axis=2, keepdims=True).astype(float)
+            above = (u > below[:, None, :]).sum(axis=2, keepdims=True)
+            return np.asarray(above, np.float64)
         found = np.ceil(special.pdtrik(u, rate))
         before = np.maximum(found - 1, 0)
-        return np.where(special.pdtr(before, rate) >= u, before, found)
+        return np.asarray(np.where(special.pdtr(before, rate) >= u, before, found))
 
     def innovations(self, theta: Floats, records: Floats, uniform: Floats) -> Floats:
         """Return uniform numbers between P(X < x) and P(X <= x)."""

@@ -24,6 +24,7 @@ from hush.mechanisms.error import Error
 from hush.mechanisms.mechanism import Mechanism
 
 Floats = NDArray[np.float64]
+_MOST = 2.0**62  # steps, which 64 bits hold; no noise goes that far
 _FINE = 2.0**-20  # a step below this share of the noise is as good as a line
 
 
@@ -75,7 +76,12 @@ class Observation:
         """Return log P(release | the exact number before rounding and noise)."""
         # Steps are powers of two, so that the division is exact.
         near = np.floor(np.asarray(truth, np.float64) / float(self.step) + 0.5)
-        return np.asarray(self.law.log_pmf(float(self.steps) - near))
+        return self.log_steps(float(self.steps) - near)
+
+    def log_steps(self, steps: ArrayLike) -> Floats:
+        """Return log P(noise is so many steps)."""
+        whole = np.clip(np.asarray(steps, np.float64), -_MOST, _MOST).astype(np.int64)
+        return np.asarray(self.law.log_pmf(whole))
 
     def likelihood(self, truth: ArrayLike) -> Floats:
         """Return P(release | the exact number before rounding and noise)."""

@@ -32,9 +32,9 @@ def posterior(
     prior: Any,
     *,
     mechanism: Mechanism | None = None,
-    chains: int = 40,
+    chains: int = 24,
     warmup: int = 300,
-    draws: int = 4000,
+    draws: int = 7200,
     source: Source = SECURE,
 ) -> PosteriorDraws: ...
 
@@ -45,9 +45,9 @@ def posterior(
     prior: Any,
     *,
     mechanism: Mechanism | None = None,
-    chains: int = 40,
+    chains: int = 24,
     warmup: int = 300,
-    draws: int = 4000,
+    draws: int = 7200,
     source: Source = SECURE,
 ) -> GridPosterior | PosteriorDraws:
     """Return the posterior of parameters given a noisy release.

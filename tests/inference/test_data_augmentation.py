@@ -242,6 +242,18 @@ def test_a_query_wants_the_declared_number_of_records():
         LINEAR.query()(np.zeros(4))
 
 
+def test_a_strange_record_is_no_reason_to_refuse_the_others():
+    query = LINEAR.query()
+    plain = [[0.5, 1.0]] * 3
+    low = query(np.array([*plain, [-1.0, -2.0]]))  # the lower bounds
+    strange = np.array([*plain, [None, "three"]], dtype=object)
+    assert query(strange) == low
+    masked = np.ma.masked_array([*plain, [7.0, 7.0]], mask=[[0, 0]] * 3 + [[1, 1]])
+    assert query(masked) == low
+    with pytest.raises(InvalidArgument, match="columns"):
+        query([*plain, [0.0, 0.0]])  # a list has no type of its own
+
+
 @pytest.mark.statistical
 def test_a_slope_is_found_again_and_a_seed_repeats_its_draws():
     rng = np.random.default_rng(6)

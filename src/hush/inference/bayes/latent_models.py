@@ -65,19 +65,20 @@ def _query(
 
 
 def _columns(data: Any, bounds: tuple[Bounds, ...]) -> Floats:
-    """Return the columns of a table of records, each clamped; NaN is a lower bound."""
-    array = np.asarray(data)
-    if (
-        array.ndim != 2
-        or array.shape[1] != len(bounds)
-        or array.dtype.kind not in "iuf"
-    ):
+    """Return the columns of a table of records, each clamped; NaN is a lower bound.
+
+    What is refused is refused by type and shape alone, never because of a value.
+    """
+    array = data if isinstance(data, np.ma.MaskedArray) else None
+    if array is None and hasattr(data, "__array__"):
+        array = np.asarray(data)
+    if array is None or array.ndim != 2 or array.shape[1] != len(bounds):
         raise InvalidArgument(
             f"data must be an array of numbers with {len(bounds)} columns, the "
             "predictors and then the response, and a record in each row."
         )
-    inside = [clamp(array[:, j], *ends) for j, ends in enumerate(bounds)]
-    return np.stack(inside, axis=1)
+    pairs = enumerate(bounds)
+    return np.stack([clamp(column(array[:, j]), *ends) for j, ends in pairs], axis=1)
 
 
 # -- One column ------------------------------------------------------------------------

@@ -69,10 +69,10 @@ def _columns(data: Any, bounds: tuple[Bounds, ...]) -> Floats:
 
     What is refused is refused by type and shape alone, never because of a value.
     """
-    array = data if isinstance(data, np.ma.MaskedArray) else None
-    if array is None and hasattr(data, "__array__"):
-        array = np.asarray(data)
-    if array is None or array.ndim != 2 or array.shape[1] != len(bounds):
+    hides = isinstance(data, np.ma.MaskedArray)
+    typed = hides or hasattr(data, "__array__")
+    array: Any = data if hides or not typed else np.asarray(data)
+    if not typed or array.ndim != 2 or array.shape[1] != len(bounds):
         raise InvalidArgument(
             f"data must be an array of numbers with {len(bounds)} columns, the "
             "predictors and then the response, and a record in each row."

@@ -6,7 +6,7 @@ import numpy as np
 
 from hush import checks
 from hush.errors import InvalidArgument
-from hush.plots.style import COLORS, new_axes
+from hush.plots.style import COLORS, check_drawable, new_axes
 
 _CELLS = 40  # of a histogram of draws
 _POINTS = 200  # of a density that is drawn as a line
@@ -32,7 +32,7 @@ def posterior(
     share = checks.real("level", level, above=0, below=1)
     if hasattr(found, "draws"):
         return _draws(found, name, share, axes)
-    known(
+    check_drawable(
         found,
         "a posterior of one number",
         ("edges", "masses", "interval"),

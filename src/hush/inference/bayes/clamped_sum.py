@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import fft, special
 
 from hush.inference.bayes.noisy_observation import Observation
+from hush.mechanisms.error import upper_quantile
 
 Floats = NDArray[np.float64]
 _FINE = 64  # cells in the scale of one value; in that of a sum, at least as many
@@ -117,7 +118,7 @@ class ClampedSum:
         bell = (np.exp(-a * a / 2) - np.exp(-b * b / 2)) / math.sqrt(2 * math.pi)
         clamped = low * special.ndtr(a) + high * special.ndtr(-b)
         middle = self.unit * self.n * (clamped + means * inside + self.scale * bell)
-        noise = (reach(seen.law, _REST) + 1) * float(seen.step)
+        noise = (upper_quantile(seen.law, _REST) + 1) * float(seen.step)
         wide = self.unit * self._width * (size + self.n * 1e-9)
         return np.asarray(np.abs(middle - seen.value) <= noise + wide)
 

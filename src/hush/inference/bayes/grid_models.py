@@ -14,6 +14,7 @@ from hush.inference import binomial
 from hush.inference.bayes.clamped_sum import ClampedSum
 from hush.inference.bayes.grid_posterior import GridLaw, GridModel, GridPosterior
 from hush.inference.bayes.noisy_observation import Observation, Observed
+from hush.mechanisms.error import upper_quantile
 
 Floats = NDArray[np.float64]
 _ONCE = "every person counts once at most: what a limit on rows cut off is not in it"
@@ -32,7 +33,7 @@ def _log_mixed(chance: Floats, logs: Floats) -> float:
 
 def _far(seen: Observation) -> float:
     """Return what the noise exceeds with chance `_TAIL`."""
-    return float((reach(seen.law, _TAIL) + 1) * seen.step)
+    return float((upper_quantile(seen.law, _TAIL) + 1) * seen.step)
 
 
 @final

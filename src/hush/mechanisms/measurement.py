@@ -142,19 +142,16 @@ class Measurement:
             return None
 
     def draw(self, data: Any, source: Source, earlier: tuple[Any, ...] = ()) -> Any:
-        """Return the noisy answer: the only lines that touch data."""
+        """Return the noisy answer: the only lines that touch data.
+
+        Where the query fails, its public `default` stands for the exact answer.
+        """
         if self.bound is not None:
             bound = self.bound
             if self.finish is not None:
                 bound = replace(bound, query=replace(bound.query, finish=None))
             with declaring(1):
                 return unheard(bound)(data, source=source)
-        value = self._answer(data, earlier)
-        with declaring(self.sensitivity):
-            return unheard(self.mechanism)(value, source=source)
-
-    def _answer(self, data: Any, earlier: tuple[Any, ...]) -> Any:
-        """Return the exact answer, or the query's public `default` where it fails."""
         try:
             value = self.query(data, earlier) if self.adaptive else self.query(data)
             self._refuse_more(value)
@@ -162,7 +159,8 @@ class Measurement:
             if self.default is None:
                 raise
             value = self.default
-        return value
+        with declaring(self.sensitivity):
+            return unheard(self.mechanism)(value, source=source)
 
     def _refuse_more(self, value: Any) -> None:
         """Refuse more numbers than were charged, on a lattice where that matters.

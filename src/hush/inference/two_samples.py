@@ -43,6 +43,15 @@ def _bias(estimate: Estimate) -> float:
     return estimate.bias if isinstance(estimate, NoisyInterval) else 0.0
 
 
+def _skew(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return how far first - second may lean: what raises one lowers the other."""
+    a, b = (
+        each.skew if isinstance(each, NoisyInterval) else (0.0, 0.0)
+        for each in (first, second)
+    )
+    return a[0] + b[1], a[1] + b[0]
+
+
 def _together(errors: Sequence[Error]) -> tuple[Error, ...]:
     """Return independent errors, those with released variances made one."""
     released = [each for each in errors if isinstance(each, Sampled)]
@@ -93,6 +102,7 @@ def difference_interval(
         level,
         errors=_together([*left, *right]),
         bias=_bias(first) + _bias(second),
+        skew=_skew(first, second),
     )
 
 
@@ -101,11 +111,12 @@ def _p_values(value: float, both: Interval) -> tuple[float, float]:
     if isinstance(both, ShareDifference):
         return both.p_values()
     assert isinstance(both, NoisyInterval)
-    away = max(abs(value) - both.bias, 0.0) * (1 if value >= 0 else -1)
     # A released variance enters by what makes an interval of one level cover: the
     # strictest of these levels that rejects, or the last.
     for level in _LEVELS:
         error = both.error(level)
+        lean = both.moved(level)[0 if value >= 0 else 1]
+        away = max(abs(value) - both.bias - lean, 0.0) * (1 if value >= 0 else -1)
         if 2 * error.cdf(-abs(away)) <= 1 - level:
             break
     return error.cdf(-away), error.cdf(away)

@@ -408,8 +408,8 @@ def test_values_are_found_as_often_as_the_law_of_supporters_says(monkeypatch):
 
 @pytest.mark.statistical
 def test_prefixes_below_the_bar_are_followed_to_values_above_it():
-    # Eight values of 4 % each: 5.9 deviations of the noise at the last level, 5.1 at
-    # the two before. Sixty-four of 16 384 stay, above 2.7: 6.8 are expected, and 4 or
+    # Eight values of 4 % each: 5.9 deviations of the noise at the last level, 5.1
+    # at the two before. Sixty-four of 16 384 stay, above 2.7: 6.8 are expected; 4 or
     # fewer have chance 0.01 (the seed is fixed). A bar of 4.9 everywhere finds 2.5.
     finder = HeavyHitters(epsilon=3.0, bits=24)
     hot = np.random.default_rng(3).integers(0, 2**24, 8)

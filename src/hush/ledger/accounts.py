@@ -640,7 +640,8 @@ class Payers:
             except two_phase.Stale:
                 self.forget()
             except LedgerError as problem:
-                raise LedgerError(f"{problem} The key is {key!r}.") from None
+                text = f"{problem} The key is {key!r}."
+                raise LedgerError(text, code=problem.code) from None
         raise LedgerError("the accounts keep changing; nothing was spent. Try again.")
 
 

@@ -236,6 +236,8 @@ def open_or_begin(
                 "restore the newest copy, and look at who could write to it.",
                 code="ledger-altered",
             )
+        if held is not None:
+            store.anchored = held.last
         strict = _lockout(facts.get("lockout"), lockout)
         return Opened(store, held, facts["ledger"], rehearsal, authority, strict)
     except BaseException:

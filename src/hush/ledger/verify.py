@@ -29,6 +29,7 @@ from hush.ledger.two_phase import Store, Transaction
 # past.
 
 _FIRST = "hush-anchor"
+_TAIL = 1024  # bytes at the end in which a whole line is looked for
 
 # A flag that not every system has.
 _CLOSED_BY_CHILDREN = os.O_CLOEXEC if hasattr(os, "O_CLOEXEC") else 0
@@ -39,7 +40,8 @@ class Anchor:
     """Lines appended to `path`; keep it on another disk than the ledger.
 
     Guarantee: a line is written only for entries that are durable in the ledger, and
-    before the release they belong to is shown.
+    before the release they belong to is shown. While it is open, a file that was
+    removed, exchanged or cut is refused.
     """
 
     def __init__(
@@ -47,16 +49,22 @@ class Anchor:
         path: str | os.PathLike[str],
         secret: bytes | None = None,
         ledger: str | None = None,
+        *,
+        mode: int = 0o600,
     ) -> None:
-        self.path = Path(path).absolute()  # for good, as that of the ledger
+        self.path = Path(os.path.realpath(path))  # for good, as that of the ledger
         self._secret = secret
         self._descriptor: int | None = None
         self._owner = os.getpid()
         if not self.path.exists():
-            self._create(ledger or secrets.token_hex(16))
+            self._create(ledger or secrets.token_hex(16), mode)
         self.ledger = self._header()
+        self._least = 0  # bytes that this handle read or wrote: no fewer may be there
+        # Size and time of change when this handle last looked, and the line it found.
+        self._looked = (0, 0)
+        self._last: tuple[int, str] | None = None
 
-    def _create(self, ledger: str) -> None:
+    def _create(self, ledger: str, mode: int) -> None:
         """Write the first line under another name, so that nobody reads half of it."""
         folder = self.path.parent
         if not folder.is_dir():
@@ -64,6 +72,7 @@ class Anchor:
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=self.path.name + ".")
         try:
             with os.fdopen(descriptor, "w") as file:
+                os.fchmod(file.fileno(), mode)
                 file.write(f"{_FIRST} {ledger}\n")
                 file.flush()
                 os.fsync(file.fileno())
@@ -88,21 +97,28 @@ class Anchor:
         text = f"{self.ledger} {seq} {hash}".encode()
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()
 
+    def sealed(self) -> bool | None:
+        """Whether the lines on record are sealed; None where there is none."""
+        words = next(self._words(), None)
+        return None if words is None else words[2] != "-"
+
+    def _file(self) -> int:
+        """Return the descriptor of the file, kept for the life of this process."""
+        if self._descriptor is None or self._owner != os.getpid():
+            flags = os.O_RDWR | os.O_APPEND | _CLOSED_BY_CHILDREN
+            self._descriptor = os.open(self.path, flags)
+            self._owner = os.getpid()
+        return self._descriptor
+
     def record(self, seq: int, hash: str) -> None:
         """Append one line."""
-        if self._descriptor is None or self._owner != os.getpid():
-            flags = os.O_WRONLY | os.O_APPEND | _CLOSED_BY_CHILDREN
-            try:
-                self._descriptor = os.open(self.path, flags)
-            except OSError as problem:
-                raise self._lost(problem) from None
-            self._owner = os.getpid()
         # One write: lines of several processes never mix. A line cut short by a full
         # disk is closed by the newline that starts the next one.
         line = f"\n{seq} {hash} {self._mac(seq, hash)}\n".encode()
         try:
-            if os.write(self._descriptor, line) != len(line):
+            if os.write(self._file(), line) != len(line):
                 raise OSError("short write")
+            self._least = os.lseek(self._file(), 0, os.SEEK_CUR)
         except OSError as problem:
             raise self._lost(problem) from None
 
@@ -113,29 +129,74 @@ class Anchor:
             "shown. Mend the anchor and ask again with the same key."
         )
 
+    def last(self) -> tuple[int, str] | None:
+        """Return the last (sequence, hash) on record; None where there is none.
+
+        Guarantee: of the file that this handle has written to all along: one that was
+        removed, exchanged or cut since is refused.
+        """
+        try:
+            descriptor = self._file()
+            here, kept = os.stat(self.path), os.fstat(descriptor)
+            same = (here.st_dev, here.st_ino) == (kept.st_dev, kept.st_ino)
+            if not same or kept.st_size < self._least:
+                raise _altered(self.path, "was exchanged or cut")
+            looked = kept.st_size, kept.st_mtime_ns
+            if looked == self._looked:
+                return self._last
+            tail = os.pread(descriptor, _TAIL, max(0, kept.st_size - _TAIL))
+        except OSError as problem:
+            raise _altered(self.path, f"is gone ({type(problem).__name__})") from None
+        # A line cut short by a crash is passed over, as `lines` does.
+        for line in reversed(tail.decode("ascii", "replace").split("\n")):
+            words = _words_of(line)
+            if words is not None:
+                self._last = self._checked(words)
+                break
+        self._looked, self._least = looked, kept.st_size
+        return self._last
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield every (sequence, hash) on record, oldest first."""
+        return map(self._checked, self._words())
+
+    def _words(self) -> Iterator[tuple[int, str, str]]:
         with self.path.open() as file:
             next(file, None)
-            for line in file:
-                words = line.split()
-                if len(words) != 3 or not words[0].isdecimal() or len(words[1]) != 64:
-                    continue  # blank, or cut short
-                seq, hash, mac = int(words[0]), words[1], words[2]
-                if self._secret is not None and not hmac.compare_digest(
-                    mac, self._mac(seq, hash)
-                ):
-                    raise LedgerError(
-                        f"the anchor's line for entry {seq} is not sealed with this "
-                        "secret: it was forged, or the secret is another one."
-                    )
-                yield seq, hash
+            yield from (words for line in file if (words := _words_of(line)))
+
+    def _checked(self, words: tuple[int, str, str]) -> tuple[int, str]:
+        seq, hash, mac = words
+        if self._secret is not None and not hmac.compare_digest(
+            mac, self._mac(seq, hash)
+        ):
+            raise LedgerError(
+                f"the anchor's line for entry {seq} is not sealed with this "
+                "secret: it was forged, or the secret is another one."
+            )
+        return seq, hash
 
     def close(self) -> None:
         """Close the file."""
         if self._descriptor is not None and self._owner == os.getpid():
             os.close(self._descriptor)
         self._descriptor = None
+
+
+def _words_of(line: str) -> tuple[int, str, str] | None:
+    """Return the sequence, hash and seal of a line; None of one that was cut short."""
+    words = line.split()
+    if len(words) != 3 or not words[0].isdecimal() or len(words[1]) != 64:
+        return None  # blank, or cut short
+    return int(words[0]), words[1], words[2]
+
+
+def _altered(path: Path, what: str) -> LedgerError:
+    return LedgerError(
+        f"the anchor {str(path)!r} {what} while the ledger was open. Nothing is "
+        "released from it; put the anchor back, and look at who could write to it.",
+        code="ledger-altered",
+    )
 
 
 # -- The verdict -----------------------------------------------------------------------

@@ -19,11 +19,20 @@ from hush.ledger.hash_chain import (
     Kind,
     sqlite_tables,
 )
-from hush.ledger.two_phase import Result, Rows, Statement, Store, Transaction, at
+from hush.ledger.two_phase import (
+    Result,
+    Rows,
+    Statement,
+    Store,
+    Transaction,
+    at,
+    replaced,
+)
 
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
 _SAFE_WAL = (3, 51, 3)
 _STRICT = (3, 37, 0)
+_ALONE = "BEGIN IMMEDIATE"  # takes the write lock at once
 _WAIT = 60_000  # milliseconds to wait for another process's commit
 
 
@@ -81,6 +90,7 @@ class SQLite(Store):
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._connection: sqlite3.Connection | None = None
+        self._place: tuple[int, int] | None = None  # the file that is connected to
         self._made = False  # whether the tables are there
         if self.path is not None:
             if not self.path.parent.is_dir():
@@ -134,7 +144,16 @@ class SQLite(Store):
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = self._connect()
+            self._place = None if self.path is None else _place(self.path)
         return self._connection
+
+    def _check_place(self) -> None:
+        """Refuse a file that was removed, or exchanged for another, under its name.
+
+        The connection would go on writing to the file that nobody else can open.
+        """
+        if self.path is not None and _place(self.path) != self._place:
+            raise replaced()
 
     def _run(self, begin: str, work: Callable[[_Local], Result], step: str) -> Result:
         if self.path is None and os.getpid() != self._owner:
@@ -146,10 +165,14 @@ class SQLite(Store):
         with self._lock:
             try:
                 connection = self._open()
+                self._check_place()
                 try:  # from BEGIN on: an interrupt right after it leaves nothing open
                     connection.execute(begin)
                     transaction = _Local(connection)
-                    self.check_seen(transaction)
+                    if begin == _ALONE:
+                        self.check_past(transaction, self.last_anchored())
+                    else:  # what is anchored by now may not be in the snapshot
+                        self.check_seen(transaction)
                     result = work(transaction)
                     last = transaction.head() if self._made else self.seen
                     if step:
@@ -186,7 +209,7 @@ class SQLite(Store):
 
     def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:
         """Do `work` under the write lock; return once it is on disk."""
-        return self._run("BEGIN IMMEDIATE", work, step)
+        return self._run(_ALONE, work, step)
 
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Do `work` on one snapshot of the file."""
@@ -209,7 +232,7 @@ class SQLite(Store):
 
     def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
         try:
-            return self._run("BEGIN IMMEDIATE", work, step)
+            return self._run(_ALONE, work, step)
         except Unusual:
             return None
 
@@ -304,7 +327,18 @@ def answer(execute: Execute, kind: Kind, scope: str, key: str, body: str) -> Ent
 
 
 # --------------------------------------------------------------------------------------
-# Whether a path lies on a disk of this machine: locks on network disks do not hold.
+# Where a path leads, and whether that is a disk of this machine: locks on network disks
+# do not hold.
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Return the device and number of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
 
 _NETWORK = {
     "9p",

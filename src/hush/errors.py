@@ -211,7 +211,7 @@ def short_traceback(function: Callable[P, R]) -> Callable[P, R]:
         ...     raise HushError("no")
         ...
         >>> try:
-        ...     brief(deep)(20)
+        ...     short_traceback(deep)(20)
         ... except HushError as error:
         ...     print(error.__traceback__.tb_next.tb_next)
         ...

@@ -14,7 +14,12 @@ from hush.inference.error_convolution import Error, normal
 from hush.inference.proportion import Alternative, Proportion
 from hush.inference.results import Interval, NoisyInterval, Test
 from hush.inference.sampling_error import Sampled
-from hush.inference.two_proportions import ShareDifference, equal_shares, is_share
+from hush.inference.two_proportions import (
+    DifferenceTest,
+    ShareDifference,
+    equal_shares,
+    is_share,
+)
 from hush.noise import SECURE, Source
 
 _LEVELS = (0.999, 0.99, 0.95, 0.9)
@@ -38,6 +43,15 @@ def _bias(estimate: Estimate) -> float:
     return estimate.bias if isinstance(estimate, NoisyInterval) else 0.0
 
 
+def _skew(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return how far first - second may lean: what raises one lowers the other."""
+    a, b = (
+        each.skew if isinstance(each, NoisyInterval) else (0.0, 0.0)
+        for each in (first, second)
+    )
+    return a[0] + b[1], a[1] + b[0]
+
+
 def _together(errors: Sequence[Error]) -> tuple[Error, ...]:
     """Return independent errors, those with released variances made one."""
     released = [each for each in errors if isinstance(each, Sampled)]
@@ -52,9 +66,10 @@ def difference_interval(
 ) -> Interval:
     """Return first - second for independent estimates, noise by its exact law.
 
-    Means are subtracted and their errors convolved. Where one is a share, or both, the
-    ends of their own intervals are combined (MOVER): those of a share are exact, and
-    lean to the side where there is room.
+    Means are subtracted and their errors convolved. Of two shares from noisy counts the
+    interval is the set of differences that their test does not reject: it leaves zero
+    out where `difference_test` rejects at 1 - level. Of a share and something else the
+    ends of both intervals are combined (MOVER).
 
     Guarantee: coverage is measured in docs/inference.md.
 
@@ -87,6 +102,7 @@ def difference_interval(
         level,
         errors=_together([*left, *right]),
         bias=_bias(first) + _bias(second),
+        skew=_skew(first, second),
     )
 
 
@@ -95,11 +111,12 @@ def _p_values(value: float, both: Interval) -> tuple[float, float]:
     if isinstance(both, ShareDifference):
         return both.p_values()
     assert isinstance(both, NoisyInterval)
-    away = max(abs(value) - both.bias, 0.0) * (1 if value >= 0 else -1)
     # A released variance enters by what makes an interval of one level cover: the
     # strictest of these levels that rejects, or the last.
     for level in _LEVELS:
         error = both.error(level)
+        lean = both.moved(level)[0 if value >= 0 else 1]
+        away = max(abs(value) - both.bias - lean, 0.0) * (1 if value >= 0 else -1)
         if 2 * error.cdf(-abs(away)) <= 1 - level:
             break
     return error.cdf(-away), error.cdf(away)
@@ -119,7 +136,8 @@ def difference_test(
     total where noise is small, at the pooled proportion where it is not. Other shares
     are tested by the level at which their interval leaves zero out, and means by their
     convolved errors. `alternative="greater"` asks whether
-    the first is larger.
+    the first is larger. `tie` places the answer inside its atom: left open, it is made
+    of the ties of both counts, which are drawn afresh unless they were given.
 
     Guarantee: without noise the test of two proportions is Fisher's with a random tie,
     and its level exact; with noise the common proportion is unknown, and the level is
@@ -142,7 +160,11 @@ def difference_test(
     found: tuple[float, float] | None = None
     value = _observed(first) - _observed(second)
     if isinstance(first, Proportion) and isinstance(second, Proportion):
-        found = equal_shares(first.count, second.count, drawn_tie(tie, source))
+        both = DifferenceTest(first.count, second.count)
+        if tie is None:
+            found = both.equality
+        else:
+            found = equal_shares(both.first, both.second, drawn_tie(tie, source))
     if found is None:
         found = _p_values(value, difference_interval(first, second))
     up, down = found

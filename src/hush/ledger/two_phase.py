@@ -184,6 +184,15 @@ class Transaction(ABC):
         rows = self.rows("SELECT hash FROM hush_entry WHERE seq = ?", seq)
         return str(rows[0][0]) if rows else None
 
+    def last_grant(self, name: str) -> Entry | None:
+        """Return the entry that gave an account its limit."""
+        sql = (
+            f"SELECT {_FIELDS} FROM hush_entry WHERE scope = ? AND kind = 'grant' "
+            "ORDER BY seq DESC LIMIT 1"
+        )
+        rows = self.rows(sql, name)
+        return _entry(rows[0]) if rows else None
+
     def first(self) -> Entry | None:
         """Return the first entry, if the ledger has begun."""
         rows = self.rows(f"SELECT {_FIELDS} FROM hush_entry WHERE seq = 0")
@@ -321,6 +330,9 @@ class Store(ABC):
     seen: tuple[int, str] = (-1, GENESIS)  # the last entry that this handle saw
     # What the anchor says the ledger has come to, read before every write.
     anchored: Callable[[], tuple[int, str] | None] | None = None
+    # What has to be found right before the first write, where nobody looked before.
+    unchecked: Callable[[Transaction], None] | None = None
+    mode: int | None = None  # who may read and write its file
     _owner: int  # the process that opened the connection
     _connection: Any
     _lock: Any
@@ -336,12 +348,23 @@ class Store(ABC):
     ) -> None:
         """Refuse to write to a ledger that lost what was seen of it or is anchored.
 
-        `anchored` was read before or inside the transaction, which is exclusive: what
-        is anchored was committed before.
+        `anchored` was read before the transaction began: what is anchored was committed
+        before that.
         """
         self.check_seen(transaction)
         if anchored is not None and anchored != self.seen:
             self.agree_with_seen(transaction.hash_of(anchored[0]), anchored[1])
+        if self.unchecked is not None:
+            self.unchecked(transaction)
+            self.unchecked = None
+
+    def damage(self, *, quick: bool) -> str:
+        """Return what is wrong with the file, if the store has one; "" for nothing."""
+        return ""
+
+    def other_names(self) -> str:
+        """Return a sentence about other names of its file; "" where it has one."""
+        return ""
 
     def last_anchored(self) -> tuple[int, str] | None:
         """Return the last line of the anchor, where there is one."""

@@ -3,6 +3,7 @@
 The anchor is a second file, outside the ledger, that remembers how far it had come.
 """
 
+import errno
 import hashlib
 import hmac
 import json
@@ -12,13 +13,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, final
 
 from hush.errors import LedgerError
 from hush.ledger.accounts import SIGNED, signed
-from hush.ledger.budget import Balance, Units, readable
-from hush.ledger.hash_chain import CLOSING, GENESIS, OPENING, Kind, digest
+from hush.ledger.budget import Balance, Grid, Units, readable
+from hush.ledger.hash_chain import CLOSING, GENESIS, OPENING, Entry, Kind, digest
 from hush.ledger.two_phase import Store, Transaction
 
 # -- The anchor ------------------------------------------------------------------------
@@ -30,6 +32,8 @@ from hush.ledger.two_phase import Store, Transaction
 
 _FIRST = "hush-anchor"
 _TAIL = 1024  # bytes at the end in which a whole line is looked for
+
+_UNWRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 # A flag that not every system has.
 _CLOSED_BY_CHILDREN = os.O_CLOEXEC if hasattr(os, "O_CLOEXEC") else 0
@@ -56,7 +60,8 @@ class Anchor:
         self._secret = secret
         self._descriptor: int | None = None
         self._owner = os.getpid()
-        if not self.path.exists():
+        self.new = not self.path.exists()
+        if self.new:
             self._create(ledger or secrets.token_hex(16), mode)
         self.ledger = self._header()
         self._least = 0  # bytes that this handle read or wrote: no fewer may be there
@@ -105,13 +110,18 @@ class Anchor:
     def _file(self) -> int:
         """Return the descriptor of the file, kept for the life of this process."""
         if self._descriptor is None or self._owner != os.getpid():
-            flags = os.O_RDWR | os.O_APPEND | _CLOSED_BY_CHILDREN
-            self._descriptor = os.open(self.path, flags)
+            flags = os.O_APPEND | _CLOSED_BY_CHILDREN
+            try:
+                self._descriptor = os.open(self.path, os.O_RDWR | flags)
+            except OSError as problem:
+                if problem.errno not in _UNWRITABLE:
+                    raise
+                self._descriptor = os.open(self.path, os.O_RDONLY | flags)
             self._owner = os.getpid()
         return self._descriptor
 
     def record(self, seq: int, hash: str) -> None:
-        """Append one line."""
+        """Append one line; where nothing can be written, find that it is there."""
         # One write: lines of several processes never mix. A line cut short by a full
         # disk is closed by the newline that starts the next one.
         line = f"\n{seq} {hash} {self._mac(seq, hash)}\n".encode()
@@ -120,7 +130,8 @@ class Anchor:
                 raise OSError("short write")
             self._least = os.lseek(self._file(), 0, os.SEEK_CUR)
         except OSError as problem:
-            raise self._lost(problem) from None
+            if problem.errno != errno.EBADF or (seq, hash) not in self.lines():
+                raise self._lost(problem) from None
 
     def _lost(self, problem: OSError) -> LedgerError:
         return LedgerError(
@@ -146,7 +157,8 @@ class Anchor:
                 return self._last
             tail = os.pread(descriptor, _TAIL, max(0, kept.st_size - _TAIL))
         except OSError as problem:
-            raise _altered(self.path, f"is gone ({type(problem).__name__})") from None
+            what = f"cannot be reached ({type(problem).__name__})"
+            raise _altered(self.path, what) from None
         # A line cut short by a crash is passed over, as `lines` does.
         for line in reversed(tail.decode("ascii", "replace").split("\n")):
             words = _words_of(line)
@@ -172,7 +184,7 @@ class Anchor:
         ):
             raise LedgerError(
                 f"the anchor's line for entry {seq} is not sealed with this "
-                "secret: it was forged, or the secret is another one."
+                f"secret: it was forged, or {_OTHER[mac == '-']}"
             )
         return seq, hash
 
@@ -181,6 +193,14 @@ class Anchor:
         if self._descriptor is not None and self._owner == os.getpid():
             os.close(self._descriptor)
         self._descriptor = None
+
+
+# What else may have happened to a line with another seal, and to one without.
+_OTHER = (
+    "the secret is another one.",
+    "written without secret= by a version of hush that let it. If you know who it "
+    "was, put the anchor aside and begin another with renew_anchor=True.",
+)
 
 
 def _words_of(line: str) -> tuple[int, str, str] | None:
@@ -193,8 +213,8 @@ def _words_of(line: str) -> tuple[int, str, str] | None:
 
 def _altered(path: Path, what: str) -> LedgerError:
     return LedgerError(
-        f"the anchor {str(path)!r} {what} while the ledger was open. Nothing is "
-        "released from it; put the anchor back, and look at who could write to it.",
+        f"the anchor {str(path)!r} of the open ledger {what}. Nothing is released; put "
+        "it back, and look at who could write to it.",
         code="ledger-altered",
     )
 
@@ -248,6 +268,7 @@ class _Replay:
 
     def __init__(self) -> None:
         self.limit: dict[str, Units] = {}
+        self.grid: dict[str, Grid] = {}
         self.spent: dict[str, Units] = {}
         self.opened: dict[tuple[str, str], tuple[Kind, dict[str, Units]]] = {}
         self.started: set[tuple[str, str]] = set()
@@ -262,6 +283,7 @@ class _Replay:
             self.admin = body.get("admin")
         elif kind is Kind.GRANT:
             self.limit[scope] = (body["limit"][0], body["limit"][1])
+            self.grid[scope] = _grid(body)
             self.spent.setdefault(scope, (0, 0))
         elif kind is Kind.LINK:
             if "carried" in body:  # what the data set had spent before
@@ -320,8 +342,47 @@ def _follow(row: Sequence[Any], seq: int, prev: str, replay: _Replay) -> str:
     return str(hash)
 
 
-def _same(balance: Balance | None, limit: Units, spent: Units) -> bool:
-    return balance is not None and balance.limit == limit and balance.spent == spent
+def _grid(grant: Any) -> Grid:
+    """Return the notion and the grains that a grant gives an account."""
+    first, second = grant["powers"]
+    return Grid(grant["notion"], (first, second), Fraction(grant["delta"]))
+
+
+def refuse_ungranted(transaction: Transaction, pinned: str | None) -> None:
+    """Refuse accounts whose limit is not that of their last grant, signed if it must.
+
+    Guarantee: reads a few entries of each account, however long the history is.
+    """
+    for balance in transaction.balances():
+        entry = transaction.last_grant(balance.name)
+        if entry is None or not _grants(entry, balance, pinned):
+            raise LedgerError(
+                f"the limit of {readable(balance.name)} is not the one that was "
+                "granted. Nothing is released from this ledger; restore the newest "
+                "copy, and look at who could write to it.",
+                code="ledger-altered",
+            )
+
+
+def _grants(entry: Entry, balance: Balance, pinned: str | None) -> bool:
+    place = entry.seq, entry.kind, entry.scope, entry.key, entry.body, entry.prev
+    if not entry.sound() or (pinned and not signed(pinned, *place)):
+        return False
+    try:
+        content = entry.content
+        limit = (content["limit"][0], content["limit"][1])
+        return (_grid(content), limit) == (balance.grid, balance.limit)
+    except (ValueError, KeyError, TypeError, IndexError):
+        return False
+
+
+def _same(balance: Balance | None, replay: _Replay, name: str) -> bool:
+    return (
+        balance is not None
+        and balance.grid == replay.grid[name]
+        and balance.limit == replay.limit[name]
+        and balance.spent == replay.spent[name]
+    )
 
 
 def verify(transaction: Transaction, anchored: list[tuple[int, str]] | None) -> Verdict:
@@ -354,9 +415,7 @@ def verify(transaction: Transaction, anchored: list[tuple[int, str]] | None) -> 
             return Verdict(len(hashes), bad, reason, last)
     stored = {balance.name: balance for balance in transaction.balances()}
     for name in sorted(set(stored) | set(replay.limit)):
-        if name not in replay.limit or not _same(
-            stored.get(name), replay.limit[name], replay.spent[name]
-        ):
+        if name not in replay.limit or not _same(stored.get(name), replay, name):
             reason = f"the sums of {readable(name)} are not those of its charges"
             return Verdict(len(hashes), None, reason, last)
     return Verdict(len(hashes), anchored=last, voided=replay.voided)
@@ -377,7 +436,18 @@ def _against(
     return bad, last
 
 
-def verify_store(store: Store, anchor: Anchor | None) -> Verdict:
-    """Verify a store against its anchor."""
+def verify_store(
+    store: Store, anchor: Anchor | None, *, quick: bool = False
+) -> Verdict:
+    """Verify a store against its anchor, and the file it lies in.
+
+    `quick` leaves out what takes long in a file: whether its indexes say the same as
+    its tables.
+    """
     lines = None if anchor is None else list(anchor.lines())
-    return store.read(lambda transaction: verify(transaction, lines))
+    found = store.read(lambda transaction: verify(transaction, lines))
+    damage = store.damage(quick=quick) if found else ""
+    if damage:
+        reason = f"the file is damaged: {damage}"
+        return Verdict(found.entries, None, reason, found.anchored)
+    return found

@@ -386,6 +386,8 @@ class Postgres(Store):
         self, sql: str, row: tuple[str, ...], more: tuple[str, ...], step: str
     ) -> Entry | None:
         """Run a function that appends `row`, and check that it did as Python would."""
+        if self.unchecked is not None:
+            return None  # the protocol looks before it writes
 
         def once(name: str) -> Entry | None:
             connection = self._open()

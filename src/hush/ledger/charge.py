@@ -236,15 +236,16 @@ class Plan:
 
         return compose(*curves)
 
-    def outline(self, curve: "Curve") -> dict[str, str]:
-        """Return what its release says, whatever the answer."""
+    @cached_property
+    def outline(self) -> dict[str, str]:
+        """What its release says, whatever the answer."""
         return members(
             {
                 "hush": "release",
                 "format": 1,
                 "mechanisms": [freeze(step.mechanism) for step in self.steps],
                 "errors": [_error(step) for step in self.steps],
-                "curve": json.loads(curve.to_json()),
+                "curve": json.loads(self.curve.to_json()),
             }
         )
 

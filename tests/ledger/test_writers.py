@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -508,3 +509,178 @@ def test_a_stored_key_is_answered_where_nothing_can_be_written(
                 ask(ledger, key=key)
             assert caught.value.code == "ledger-unreachable"
         assert len(ledger.history()) == 5
+
+
+# -- sums and limits that were changed by SQL ------------------------------------------
+
+CUTS = (
+    "spent1 = 0",
+    "spent1 = spent1 - 1",
+    "spent2 = 0, spent1 = 0",
+    "limit1 = limit1 * 10",
+    "limit2 = limit2 + 1",
+    "spent1 = 0, last = last + 1",
+    "spent1 = 0, last = (SELECT max(seq) FROM hush_entry)",
+    "limit1 = limit1 * 10, last = (SELECT max(seq) FROM hush_entry)",
+    "last = -1",
+)
+
+
+def refusals(url):
+    if url.startswith("sqlite"):
+        return sqlite3.IntegrityError
+    import psycopg
+
+    return psycopg.Error
+
+
+@pytest.mark.parametrize("change", CUTS)
+def test_the_tables_refuse_sums_that_no_entry_says(change, durable_url):
+    """The handle went on: 80 releases where 7 were left."""
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+        ledger.hold(Die(COST), Total(), key="given back")
+        ledger.void("given back", "not needed")  # after which a sum had fallen already
+        with plain(durable_url) as connection, pytest.raises(refusals(durable_url)):
+            connection.execute(f"UPDATE hush_account SET {change}")
+        assert until_refused(ledger)[0] == MOST - 1
+        assert ledger.verify()
+
+
+def test_no_account_appears_without_its_grant(durable_url):
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)):
+        pass
+    row = "SELECT 'dataset:new', notion, power1, power2, delta, limit1, limit2, 0, 0, 1"
+    with plain(durable_url) as connection, pytest.raises(refusals(durable_url)):
+        connection.execute(f"INSERT INTO hush_account {row} FROM hush_account")
+
+
+@pytest.mark.parametrize("way", ["ordinary", "held", "after a void"])
+@pytest.mark.parametrize("change", CUTS)
+def test_a_charge_compares_its_accounts_with_the_chain(change, way, durable_url):
+    """Also where somebody may drop the triggers, and puts them back."""
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger, 2)
+        if way == "after a void":
+            ledger.hold(Die(COST), Total(), key="given back")
+            ledger.void("given back", "not needed")
+        with unguarded(durable_url) as connection:
+            connection.execute(f"UPDATE hush_account SET {change}")
+        if change == "last = -1":  # the sums are right: the whole chain says so
+            assert until_refused(ledger)[0] == MOST - 2
+            return
+        charge = ledger.hold if way == "held" else ledger.charge
+        with pytest.raises(LedgerError, match="somebody changed them") as caught:
+            charge(Die(COST), Total() if way == "held" else 1)
+        assert caught.value.code == "ledger-altered"
+
+
+NAMES = ('a"b', "a]},", 'a]},"b', "a\\", 'x":[1,2,3,4],"y', "çà 日本 😀", "{}", "a:b,c")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_are_written_for_names_of_every_kind(name, durable_url):
+    with Ledger.open(durable_url, budget=Budget(epsilon=1), dataset=name) as ledger:
+        ledger.link(name, name, Budget(epsilon=2))
+        ledger.grant(Budget(epsilon=1), analyst=name)
+        mine = ledger.on(analyst=name)
+        assert until_refused(mine)[0] == MOST
+        ledger.raise_budget(Budget(epsilon=2), dataset=name)
+        assert until_refused(ledger)[0] == MOST
+        assert ledger.verify()
+        said = ledger.history()[-2].content["after"]
+        assert said[f"dataset:{name}"][:2] == [2 * 10**12, 0]
+
+
+def test_an_entry_that_says_other_sums_is_not_whole(durable_url):
+    from hush.ledger.hash_chain import Entry, Kind
+
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+        entries = ledger._store.read(lambda t: t.entries())
+    charge, before = entries[2], (entries[1].seq, entries[1].hash)
+    text = charge.body.replace(":[125000000000,0,", ":[1,0,")
+    assert text != charge.body
+    twin = Entry.after(before, Kind.RESERVE, charge.scope, charge.key, text)
+    with unguarded(durable_url) as connection:
+        mark = "?" if durable_url.startswith("sqlite") else "%s"
+        connection.execute("DELETE FROM hush_entry WHERE seq = 3")
+        connection.execute(
+            f"UPDATE hush_entry SET body = {mark}, at = {mark}, hash = {mark} "
+            "WHERE seq = 2",
+            (twin.body, twin.at, twin.hash),
+        )
+        connection.execute("UPDATE hush_account SET spent1 = 1")
+    with pytest.raises(LedgerError, match="not those after it"):
+        Ledger.open(durable_url, renew_anchor=True, anchor=None)
+
+
+# -- ledgers of before -----------------------------------------------------------------
+
+WRITTEN = Path(__file__).parents[1] / "formats" / "written"
+OLD = sorted(each.name for each in WRITTEN.iterdir() if each.is_dir())
+
+
+@pytest.fixture(params=OLD)
+def of_before(request, durable_url, tmp_path):
+    """A ledger that an earlier version wrote, and the options that open it."""
+    folder, anchor = WRITTEN / request.param, tmp_path / "anchor"
+    if durable_url.startswith("sqlite"):
+        shutil.copy(folder / "batches.sqlite", tmp_path / "budget.db")
+        shutil.copy(folder / "batches.sqlite.anchor", anchor)
+    else:
+        import psycopg
+
+        with psycopg.connect(durable_url, autocommit=True) as connection:
+            connection.execute((folder / "batches.postgres.sql").read_text())
+        shutil.copy(folder / "batches.postgres.anchor", anchor)
+    return durable_url, {"anchor": anchor, "dataset": "added"}
+
+
+def columns(url):
+    with plain(url) as connection:
+        return len(connection.execute("SELECT * FROM hush_account").fetchone())
+
+
+def test_a_ledger_of_before_gains_the_triggers_and_goes_on(of_before):
+    url, given = of_before
+    assert columns(url) == 9
+    with Ledger.open(url, **given) as ledger:
+        assert columns(url) == 10
+        entries = ledger.history()
+        assert ledger.verify()
+        ledger.charge(Die(COST), 1, notes={"unit": "row", "neighbors": "add-remove"})
+        assert ledger.history()[:-1] == entries, "nothing was written but the charge"
+        with plain(url) as connection, pytest.raises(refusals(url)):
+            connection.execute("UPDATE hush_account SET spent1 = 0")
+        assert ledger.verify()
+    with Ledger.open(url, **given) as ledger, unguarded(url) as connection:
+        connection.execute("UPDATE hush_account SET spent1 = 0")
+        connection.commit()
+        with pytest.raises(LedgerError, match="somebody changed them"):
+            ledger.charge(Die(COST), 1)
+
+
+def test_a_sum_of_before_is_compared_with_the_whole_chain(of_before):
+    """No entry of it says a sum: the first charge of an account reads them all."""
+    url, given = of_before
+    with Ledger.open(url, **given, check=False) as ledger:
+        with unguarded(url) as connection:
+            connection.execute("UPDATE hush_account SET spent1 = spent1 - 1")
+        with pytest.raises(LedgerError, match="somebody changed them"):
+            ledger.charge(Die(COST), 1)
+
+
+def test_a_ledger_of_before_is_read_where_nothing_can_be_written(
+    sqlite_url, tmp_path, monkeypatch
+):
+    folder = WRITTEN / OLD[0]
+    shutil.copy(folder / "batches.sqlite", tmp_path / "budget.db")
+    shutil.copy(folder / "batches.sqlite.anchor", tmp_path / "budget.db.anchor")
+    unwritable(sqlite_url, monkeypatch)
+    with Ledger.open(sqlite_url, dataset="added") as ledger:
+        key = next(each.key for each in ledger.history() if each.kind == "seal")
+        assert ledger.stored(key).values is not None
+        assert ledger.verify()
+        with pytest.raises(LedgerError):
+            ledger.charge(Die(COST), 1)

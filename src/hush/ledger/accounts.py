@@ -359,10 +359,10 @@ def grant(
     if balance is None:
         grid = Grid.of(budget)
         limit = _limit(grid, budget)
-        transaction.open_account(name, grid, limit)
         seq = str(transaction.head()[0] + 1)
-        content = _content(grid, limit)
-        authority.write(transaction, Kind.GRANT, name, seq, content)
+        content = {**_content(grid, limit), "after": {name: (0, 0, *limit)}}
+        entry = authority.write(transaction, Kind.GRANT, name, seq, content)
+        transaction.open_account(name, grid, limit, entry.seq)
     elif balance.grid.notion != budget.notion or balance.limit != _limit(
         balance.grid, budget
     ):
@@ -390,10 +390,12 @@ def increase(
             f"the budget of {readable(name)} can only be raised, in its own notion "
             f"{balance.grid.notion}; got {budget!r}."
         )
-    transaction.raise_limit(name, limit)
     seq = str(transaction.head()[0] + 1)
     content = _content(balance.grid, limit, reason)
-    return authority.write(transaction, Kind.GRANT, name, seq, content)
+    content["after"] = {name: (*balance.spent, *limit)}
+    entry = authority.write(transaction, Kind.GRANT, name, seq, content)
+    transaction.raise_limit(name, limit, entry.seq)
+    return entry
 
 
 def link(
@@ -417,9 +419,13 @@ def link(
         grant(transaction, authority, people, budget)
     if people not in transaction.links(data):
         units = _carried(transaction, data, people)
-        content = {"carried": list(units)} if any(units) else {}
-        authority.write(transaction, Kind.LINK, data, people, content)
-        transaction.spend(people, units)
+        content: dict[str, Any] = {}
+        after = {people: two_phase.sums_after(_known(transaction, people), units)}
+        if any(units):
+            content = {"carried": list(units), "after": after}
+        entry = authority.write(transaction, Kind.LINK, data, people, content)
+        if any(units):
+            transaction.set_spent(after, entry.seq)
         for stated in transaction.stated(data):
             refuse_disagreement(transaction, terms_of(stated), [people])
 
@@ -457,9 +463,14 @@ def void(
         )
     if closed is not None:
         return closed
-    for name, units in sorted(held.content["costs"].items()):
-        transaction.spend(name, (-units[0], -units[1]))
-    return authority.write(transaction, Kind.VOID, scope, key, {"reason": reason})
+    after = {
+        name: two_phase.sums_after(_known(transaction, name), (-units[0], -units[1]))
+        for name, units in sorted(held.content["costs"].items())
+    }
+    content = {"reason": reason, "after": after}
+    entry = authority.write(transaction, Kind.VOID, scope, key, content)
+    transaction.set_spent(after, entry.seq)
+    return entry
 
 
 def accounts_of_kind(transaction: Transaction, kind: str) -> str:

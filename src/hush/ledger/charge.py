@@ -509,6 +509,11 @@ class Request:
         return sorted(self.costs)
 
     @cached_property
+    def quoted(self) -> list[str]:
+        """The names of everybody who pays, as JSON."""
+        return list(map(canonical, self.names))
+
+    @cached_property
     def storable(self) -> bool:
         """Whether a store can hold its costs: none beyond 64 bits could be paid."""
         return all(unit < 1 << 63 for cost in self.costs.values() for unit in cost)

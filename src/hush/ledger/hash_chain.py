@@ -81,6 +81,51 @@ def joined(texts: Mapping[str, str]) -> str:
     return "{" + ",".join([f'"{name}":{texts[name]}' for name in sorted(texts)]) + "}"
 
 
+# -- What an entry says of the accounts that it changes --------------------------------
+#
+# The sums after it, as `"after":{account:[spent, spent, limit, limit]}`. That is the
+# first member of its body, and the row of an account names the last entry that changed
+# it, so that a charge compares row and chain in one step, however long the chain is.
+
+_AFTER = '{"after":'
+Sums = tuple[int, int, int, int]  # spent and limit, of both amounts
+_decoder = json.JSONDecoder()
+
+
+def with_sums(body: str, after: Mapping[str, Sums]) -> str:
+    """Return the text of an entry that changes accounts, given that without the sums.
+
+    Example:
+        >>> with_sums('{"costs":{}}', {"dataset:a": (1, 0, 9, 0)})
+        '{"after":{"dataset:a":[1,0,9,0]},"costs":{}}'
+    """
+    return f"{_AFTER}{canonical(after)},{body[1:]}"
+
+
+def without_sums(body: str) -> str:
+    """Return what `with_sums` was given; a text of before as it is.
+
+    Example:
+        >>> without_sums('{"after":{"dataset:a":[1,0,9,0]},"costs":{}}')
+        '{"costs":{}}'
+    """
+    if not body.startswith(_AFTER):
+        return body
+    _, end = _decoder.raw_decode(body, len(_AFTER))
+    return "{" + body[end + 1 :]
+
+
+def sums_in(body: str | None) -> Mapping[str, Any]:
+    """Return what an entry says of accounts; nothing for none, or one of before."""
+    if body is None or not body.startswith(_AFTER):
+        return {}
+    try:
+        found, _ = _decoder.raw_decode(body, len(_AFTER))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def now() -> str:
     """Return the wall time, for people to read; nothing is decided by it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -169,7 +214,8 @@ _TABLES = (
         limit1 {integer} NOT NULL,
         limit2 {integer} NOT NULL,
         spent1 {integer} NOT NULL DEFAULT 0 CHECK (spent1 BETWEEN 0 AND limit1),
-        spent2 {integer} NOT NULL DEFAULT 0 CHECK (spent2 BETWEEN 0 AND limit2)
+        spent2 {integer} NOT NULL DEFAULT 0 CHECK (spent2 BETWEEN 0 AND limit2),
+        last {integer} NOT NULL DEFAULT -1
     ){strict}""",
     # A key is opened once and closed once.
     """CREATE UNIQUE INDEX IF NOT EXISTS hush_key ON hush_entry (scope, key, (CASE
@@ -202,21 +248,72 @@ _RULES = (
 )
 
 
+# An account says what the last entry of the chain says, and takes it once: no sum moves
+# without an entry or falls without a void, and no limit moves without its grant. That
+# the entry names this very account is compared by whoever charges.
+_SAYS = """EXISTS (SELECT 1 FROM hush_entry e WHERE e.seq = NEW.last
+    AND e.seq = (SELECT max(seq) FROM hush_entry)
+    AND {place}({prefix}, ':[' || NEW.spent1 || ',' || NEW.spent2 || ','
+        || NEW.limit1 || ',' || NEW.limit2 || ']') > 0
+    AND {kind})"""
+_CHANGED = """NEW.last > OLD.last AND
+    ((NEW.spent1 >= OLD.spent1 AND NEW.spent2 >= OLD.spent2) OR e.kind = 'void') AND
+    ((NEW.limit1 = OLD.limit1 AND NEW.limit2 = OLD.limit2)
+        OR (e.kind = 'grant' AND e.scope = NEW.name))"""
+_OPENED = "e.kind = 'grant' AND e.scope = NEW.name AND NEW.spent1 + NEW.spent2 = 0"
+_UNSAID = "an account changes only as the last entry says"
+_LAST = (
+    "ALTER TABLE hush_account ADD COLUMN {exists} last {integer} NOT NULL DEFAULT -1"
+)
+
 # What must be there; when something is missing, everything is made that is not.
 TABLE_NAMES = frozenset(
     {"hush_entry", "hush_account", "hush_key", "hush_rare"}
     | {f"hush_{table}_{event.lower()}" for table, event, *_ in _RULES}
+    | {"hush_account_says", "hush_account_opens"}
 )
 
 
-def sqlite_tables() -> tuple[str, ...]:
-    """Return the statements that make the tables in SQLite."""
+_SAYING = (
+    ("says", "UPDATE OF spent1, spent2, limit1, limit2, last", _CHANGED),
+    ("opens", "INSERT", _OPENED),
+)
+
+
+def _said(place: str, kind: str) -> str:
+    return _SAYS.format(place=place, prefix=prefix(place, "e.body"), kind=kind)
+
+
+def prefix(find: str, body: str) -> str:
+    """Return SQL for the text of an entry up to the end of its sums.
+
+    That end is the first `]},` before a quote, but for a name that ends so: it loses
+    these letters and its quote, in what is compared as well.
+    """
+    body = f"replace({body}, ']}},\":', ':')"
+    return f"substr({body}, 1, {find}({body}, ']}},\"'))"
+
+
+def sqlite_tables(*, old: bool) -> tuple[str, ...]:
+    """Return the statements that make the tables in SQLite, or add to `old` ones."""
     tables = tuple(each.format(integer="INTEGER", strict=" STRICT") for each in _TABLES)
-    return tables + tuple(
-        f"CREATE TRIGGER IF NOT EXISTS hush_{table}_{event.lower()} BEFORE "
-        f"{event}{columns} ON hush_{table} WHEN {when} "
-        f"BEGIN SELECT RAISE(ABORT, '{says}'); END"
-        for table, event, columns, when, says in _RULES
+    more = (_LAST.format(exists="", integer="INTEGER"),) if old else ()
+    says = tuple(
+        f"CREATE TRIGGER IF NOT EXISTS hush_account_{name} BEFORE {event} ON "
+        f"hush_account WHEN NOT {_said('instr', kind)} "
+        f"BEGIN SELECT RAISE(ABORT, '{_UNSAID}'); END"
+        for name, event, kind in _SAYING
+    )
+    return (
+        tables
+        + more
+        + says
+        + tuple(
+            f"CREATE TRIGGER IF NOT EXISTS hush_{table}_{event.lower()} BEFORE "
+            f"{event}{columns} ON hush_{table} WHEN {when} "
+            f"BEGIN SELECT RAISE(ABORT, '{says}'); END"
+            for table, event, columns, when, says in _RULES
+        )
     )
 
 
@@ -238,4 +335,15 @@ def postgres_tables() -> tuple[str, ...]:
         f"ON hush_{table} EXECUTE FUNCTION hush_refuse('history is append-only')"
         for table in ("entry", "account")
     )
-    return (*tables, refuse, *rows, *tables_whole)
+    says: list[str] = [_LAST.format(exists="IF NOT EXISTS", integer="BIGINT")]
+    for name, event, kind in _SAYING:
+        says.append(
+            f"CREATE OR REPLACE FUNCTION hush_{name}() RETURNS trigger LANGUAGE "
+            f"plpgsql AS $$ BEGIN IF {_said('strpos', kind)} "
+            f"THEN RETURN NEW; END IF; RAISE EXCEPTION '{_UNSAID}'; END $$"
+        )
+        says.append(
+            f"CREATE OR REPLACE TRIGGER hush_account_{name} BEFORE {event} "
+            f"ON hush_account FOR EACH ROW EXECUTE FUNCTION hush_{name}()"
+        )
+    return (*tables, *says, refuse, *rows, *tables_whole)

@@ -38,7 +38,7 @@ from hush.ledger.release import (
 )
 from hush.ledger.stores import FORMAT, Store
 from hush.ledger.two_phase import Transaction, at
-from hush.ledger.verify import Anchor, Verdict, refuse_ungranted, verify_store
+from hush.ledger.verify import Anchor, Recount, Verdict, refuse_ungranted, verify_store
 from hush.mechanisms.measurement import is_ours
 from hush.mechanisms.mechanism import has_listener
 from hush.noise.source import SECURE, Source, checked_source
@@ -274,6 +274,7 @@ def open_or_begin(
                 "restore the newest copy, and look at who could write to it.",
                 code="ledger-altered",
             )
+        store.recount = Recount()
         if held is not None:
             store.anchored = held.last
             if held.new:  # one that says nothing would know of no older copy

@@ -29,6 +29,7 @@ from hush.ledger.hash_chain import (
     charged_scope,
     joined,
     members,
+    without_sums,
 )
 from hush.ledger.stores import Store
 from hush.ledger.two_phase import Transaction
@@ -159,7 +160,7 @@ def receipt_text(opening: Entry, ledger: str, *, seeded: bool, rehearsal: bool) 
     between two commits, and should add little to them.
     """
     own = _own(opening, ledger, seeded=seeded, rehearsal=rehearsal)
-    return joined({**_common(opening.body), **members(own)})
+    return joined({**_common(without_sums(opening.body)), **members(own)})
 
 
 @final

@@ -15,7 +15,7 @@ import json
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeVar, final
@@ -31,8 +31,11 @@ from hush.ledger.hash_chain import (
     RARE,
     Entry,
     Kind,
+    Sums,
     canonical,
     resumed_scope,
+    sums_in,
+    with_sums,
 )
 
 # -- What the protocol asks of a store: one durable transaction at a time --------------
@@ -202,9 +205,13 @@ class Transaction(ABC):
         """Return the whole history in order."""
         return list(map(_entry, self.raw()))
 
-    def raw(self) -> Iterator[Sequence[Any]]:
-        """Yield the rows of the history as they are stored."""
-        yield from self.rows(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq")
+    def raw(self, first: int = 0) -> Iterator[Sequence[Any]]:
+        """Yield the rows of the history from entry `first` on, as they are stored."""
+        if first:
+            sql = f"SELECT {_FIELDS} FROM hush_entry WHERE seq >= ? ORDER BY seq"
+            yield from self.rows(sql, first)
+        else:
+            yield from self.rows(f"SELECT {_FIELDS} FROM hush_entry ORDER BY seq")
 
     def charged_unlike(self, fact: str, value: str, since: int = -1) -> list[Entry]:
         """Return the charges after entry `since` that state another `fact`."""
@@ -268,30 +275,47 @@ class Transaction(ABC):
         sql = f"SELECT {_BALANCE} FROM hush_account ORDER BY name"
         return tuple(map(_balance, self.rows(sql)))
 
-    def open_account(self, name: str, grid: Grid, limit: Units) -> None:
-        """Open an account with nothing spent."""
+    def open_account(self, name: str, grid: Grid, limit: Units, said: int) -> None:
+        """Open an account with nothing spent, as entry `said` says."""
         self.later(
             "INSERT INTO hush_account (name, notion, power1, power2, delta, limit1, "
-            "limit2) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (name, grid.notion, *grid.powers, str(grid.delta), *limit),
+            "limit2, last) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (name, grid.notion, *grid.powers, str(grid.delta), *limit, said),
         )
 
-    def raise_limit(self, name: str, limit: Units) -> None:
-        """Replace an account's limit by a larger one."""
-        sql = "UPDATE hush_account SET limit1 = ?, limit2 = ? WHERE name = ?"
-        self.later(sql, (*limit, name))
+    def raise_limit(self, name: str, limit: Units, said: int) -> None:
+        """Replace an account's limit by a larger one, as entry `said` says."""
+        sql = "UPDATE hush_account SET limit1 = ?, limit2 = ?, last = ? WHERE name = ?"
+        self.later(sql, (*limit, said, name))
 
-    def spend(self, name: str, units: Units) -> None:
-        """Add to what an account has spent.
+    def set_spent(self, after: Mapping[str, Sums], said: int) -> None:
+        """Write what accounts have spent, as entry `said` says.
 
         The table's CHECK refuses a sum beyond the limit, and with it the transaction:
         the budget holds even if whoever decided was wrong.
         """
-        sql = (
-            "UPDATE hush_account SET spent1 = spent1 + ?, spent2 = spent2 + ? "
-            "WHERE name = ?"
+        sql = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
+        for name, sums in after.items():
+            self.later(sql, (sums[0], sums[1], said, name))
+
+    def unlike_the_chain(self) -> list[Balance]:
+        """Return the accounts that are not as the last entry of each says."""
+        rows = self.rows(
+            f"SELECT {_BALANCE}, body FROM hush_account LEFT JOIN hush_entry "
+            "ON seq = last"
         )
-        self.later(sql, (*units, name))
+        found = ((_balance(row[:-1]), sums_in(row[-1])) for row in rows)
+        return [
+            each
+            for each, said in found
+            if said.get(each.name) != [*each.spent, *each.limit]
+        ]
+
+
+def sums_after(balance: Balance, units: Units) -> Sums:
+    """Return what an account has spent after a charge of `units`, and its limit."""
+    first, second = balance.spent
+    return first + units[0], second + units[1], *balance.limit
 
 
 def replaced() -> LedgerError:
@@ -332,6 +356,9 @@ class Store(ABC):
     anchored: Callable[[], tuple[int, str] | None] | None = None
     # What has to be found right before the first write, where nobody looked before.
     unchecked: Callable[[Transaction], None] | None = None
+    # Compares accounts with the whole chain, where their last entries do not say.
+    recount: Callable[[Transaction, list[Balance]], None] | None = None
+    old: bool = False  # whether its tables are those of before, and cannot be changed
     mode: int | None = None  # who may read and write its file
     _owner: int  # the process that opened the connection
     _connection: Any
@@ -357,6 +384,10 @@ class Store(ABC):
         if self.unchecked is not None:
             self.unchecked(transaction)
             self.unchecked = None
+        if self.recount is not None and not self.old:
+            unlike = transaction.unlike_the_chain()
+            if unlike:
+                self.recount(transaction, unlike)
 
     def damage(self, *, quick: bool) -> str:
         """Return what is wrong with the file, if the store has one; "" for nothing."""
@@ -475,12 +506,15 @@ def reserve(
         )
     if sorted({*request.payers, *seen.links}) != names:
         raise Stale
+    after: dict[str, Sums] = {}
     for name in names:
         units, balance = request.costs[name], seen.balances[name]
         if units[0] > balance.left[0] or units[1] > balance.left[1]:
             raise BudgetExceeded(shortfall(balance, units, request.what))
-        transaction.spend(name, units)
-    charged = transaction.chain(seen.head, kind, scope, key, request.body)
+        after[name] = sums_after(balance, units)
+    body = with_sums(request.body, after)
+    charged = transaction.chain(seen.head, kind, scope, key, body)
+    transaction.set_spent(after, charged.seq)
     return Event(charged, None, new=True)
 
 

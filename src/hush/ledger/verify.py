@@ -21,7 +21,7 @@ from hush.errors import LedgerError
 from hush.ledger.accounts import SIGNED, signed
 from hush.ledger.budget import Balance, Grid, Units, readable
 from hush.ledger.hash_chain import CLOSING, GENESIS, OPENING, Entry, Kind, digest
-from hush.ledger.two_phase import Store, Transaction
+from hush.ledger.two_phase import Store, Transaction, replaced
 
 # -- The anchor ------------------------------------------------------------------------
 #
@@ -263,6 +263,9 @@ class _Wrong(Exception):
     pass
 
 
+_SUMMED = (*OPENING, Kind.GRANT, Kind.LINK, Kind.VOID)  # entries that change accounts
+
+
 class _Replay:
     """The sums and keys that the entries so far add up to."""
 
@@ -298,6 +301,9 @@ class _Replay:
             self.started.add(event)
         elif kind in CLOSING:
             self._close(kind, event)
+        for name, said in body.get("after", {}).items() if kind in _SUMMED else ():
+            if said != [*self.spent[name], *self.limit[name]]:
+                raise _Wrong(f"the sums of {readable(name)} are not those after it")
 
     def _close(self, kind: Kind, event: tuple[str, str]) -> None:
         if event not in self.opened or event in self.closed:
@@ -374,6 +380,37 @@ def _grants(entry: Entry, balance: Balance, pinned: str | None) -> bool:
         return (_grid(content), limit) == (balance.grid, balance.limit)
     except (ValueError, KeyError, TypeError, IndexError):
         return False
+
+
+@final
+class Recount:
+    """The sums of the whole chain, for accounts whose last entry does not say them.
+
+    So it is with accounts that were last charged by a version of hush which did not
+    write the sums. Each entry is read once while a ledger is open.
+    """
+
+    def __init__(self) -> None:
+        self._next, self._prev, self._replay = 0, GENESIS, _Replay()
+
+    def __call__(self, transaction: Transaction, balances: list[Balance]) -> None:
+        """Refuse accounts that are not the sums of the chain."""
+        try:
+            for row in transaction.raw(self._next):
+                self._prev = _follow(row, self._next, self._prev, self._replay)
+                self._next += 1
+        except _Wrong:
+            raise replaced() from None
+        for balance in balances:
+            known = balance.name in self._replay.limit
+            if not known or not _same(balance, self._replay, balance.name):
+                raise LedgerError(
+                    f"the sums of {readable(balance.name)} are not those of its "
+                    "charges: somebody changed them. Nothing is released from this "
+                    "ledger; restore the newest copy, and look at who could write to "
+                    "it.",
+                    code="ledger-altered",
+                )
 
 
 def _same(balance: Balance | None, replay: _Replay, name: str) -> bool:

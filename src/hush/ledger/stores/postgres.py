@@ -10,7 +10,15 @@ from typing import Any, final
 
 from hush.errors import HushError, LedgerError
 from hush.ledger.charge import Request
-from hush.ledger.hash_chain import RARE, TABLE_NAMES, Entry, Kind, now, postgres_tables
+from hush.ledger.hash_chain import (
+    RARE,
+    TABLE_NAMES,
+    Entry,
+    Kind,
+    now,
+    postgres_tables,
+    prefix,
+)
 from hush.ledger.two_phase import (
     HEAD,
     Result,
@@ -36,8 +44,6 @@ LOCK = 0x6875736C65646765  # names the chain among a database's advisory locks
 # after the lock is the latest. An assignment is cheaper than a query; remote_apply
 # equals a local flush where there are no synchronous replicas.
 ALONE = f"pg_advisory_xact_lock({LOCK})"
-# A charge that does not fit may follow one that did: an error takes both back.
-REFUSED = "HU001"
 ALTERED = "HU002"  # the past is not what it was: nothing is written
 
 # What this handle saw last, and what the anchor says, must be there as they were.
@@ -67,13 +73,16 @@ _RETURN = "RETURNING e.seq, e.prev, e.hash INTO sequence, before, mark;"
 _CHARGE_ROUTINE = f"""CREATE OR REPLACE FUNCTION hush_charge_2(
     {_GIVEN},
     what text, place text, name text, moment text, content text,
-    payers text, accounts text, units text, most text,
-    OUT sequence bigint, OUT before text, OUT mark text
+    payers text, accounts text, quoted text, units text, most text,
+    OUT sequence bigint, OUT before text, OUT mark text, OUT written text
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     who text[] := string_to_array(accounts, E'\\n');
+    names text[] := string_to_array(quoted, E'\\n');
     cost bigint[] := string_to_array(units, ' ');
+    spent bigint[] := '{{}}';
+    one record;
 BEGIN{_BODY}
     IF EXISTS (SELECT FROM hush_entry e WHERE e.scope = place AND e.key = name)
     OR EXISTS (SELECT FROM hush_entry e WHERE {RARE} AND kind = 'link'
@@ -87,15 +96,28 @@ BEGIN{_BODY}
                 WHERE {RARE} AND kind = 'unlock' AND scope = place))
         THEN RETURN; END IF;
     END IF;
+    written := '';
     FOR i IN 1 .. cardinality(who) LOOP
-        UPDATE hush_account a SET
-            spent1 = a.spent1 + cost[2 * i - 1], spent2 = a.spent2 + cost[2 * i]
-        WHERE a.name = who[i] AND a.spent1 + cost[2 * i - 1] <= a.limit1
-            AND a.spent2 + cost[2 * i] <= a.limit2;
-        IF NOT FOUND AND i = 1 THEN RETURN; END IF;
-        IF NOT FOUND THEN RAISE SQLSTATE '{REFUSED}'; END IF;
-    END LOOP;{_APPEND}
+        SELECT a.spent1 + cost[2 * i - 1] AS first, a.spent2 + cost[2 * i] AS second,
+            a.limit1 AS most1, a.limit2 AS most2,
+            strpos({prefix("strpos", "e.body")},
+                concat(replace(names[i] || ':', ']}},":', ':'), '[',
+                    a.spent1, ',', a.spent2, ',', a.limit1, ',', a.limit2, ']')) AS said
+        INTO one FROM hush_account a JOIN hush_entry e ON e.seq = a.last
+        WHERE a.name = who[i];
+        IF NOT FOUND OR one.said = 0 OR one.first > one.most1 OR one.second > one.most2
+        THEN RETURN; END IF;
+        spent := spent || one.first || one.second;
+        written := written || concat(',', names[i], ':[', one.first, ',', one.second,
+            ',', one.most1, ',', one.most2, ']');
+    END LOOP;
+    written := concat('{{"after":{{', substr(written, 2), '}},');
+    content := written || substr(content, 2);{_APPEND}
     {_RETURN}
+    FOR i IN 1 .. cardinality(who) LOOP
+        UPDATE hush_account a SET spent1 = spent[2 * i - 1], spent2 = spent[2 * i],
+            last = sequence WHERE a.name = who[i];
+    END LOOP;
 END $$"""
 
 _ANSWER_ROUTINE = f"""CREATE OR REPLACE FUNCTION hush_answer_2(
@@ -138,19 +160,20 @@ _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 # What psycopg is given is text: lists would cost more than the rest of the call.
 _PAIRS = "%s::bigint, %s, %s::bigint, %s"
-_CHARGE = f"SELECT * FROM hush_charge_2({_PAIRS}, {', '.join(['%s'] * 9)})"
+_CHARGE = f"SELECT * FROM hush_charge_2({_PAIRS}, {', '.join(['%s'] * 10)})"
 _ANSWER = f"SELECT * FROM hush_answer_2({_PAIRS}, {', '.join(['%s'] * 5)})"
 _NOTHING = (-1, "")  # for the anchor's line, where there is none
 
-# Left to the protocol: a charge that does not fit, a function that somebody dropped,
+# Left to the protocol: a function that somebody dropped,
 # prepared statements lost or doubled by a pool between here and the server.
-_LEAVE = (REFUSED, "42883", "26000", "42P05")
+_LEAVE = ("42883", "26000", "42P05")
 
 
-def _wire(request: Request) -> tuple[str, str, str]:
+def _wire(request: Request) -> tuple[str, ...]:
     """Return payers, accounts and their costs as text; names hold no newline."""
     units = (str(each) for name in request.names for each in request.costs[name])
-    return "\n".join(request.payers), "\n".join(request.names), " ".join(units)
+    names = "\n".join(request.names), "\n".join(request.quoted)
+    return "\n".join(request.payers), *names, " ".join(units)
 
 
 @final
@@ -372,10 +395,9 @@ class Postgres(Store):
         self, request: Request, key: str, kind: Kind, lockout: int | None
     ) -> Entry | None:
         """Charge a new key in one round trip."""
-        payers, names, units = _wire(request)
         most = "" if lockout is None else str(lockout)
         row = (str(kind), request.scope, key, now(), request.body)
-        return self._call(_CHARGE, row, (payers, names, units, most), "commit-reserve")
+        return self._call(_CHARGE, row, (*_wire(request), most), "commit-reserve")
 
     def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
         """Store a first answer in one round trip."""
@@ -414,8 +436,10 @@ class Postgres(Store):
         """Return the entry that a function appended, if it did as Python would."""
         if found is None or found[0] is None:
             return None
-        seq, prev, hash = found
+        seq, prev, hash, *written = found
         kind, scope, key, moment, body = row
+        if written:  # what the function put before the rest: the sums after the charge
+            body = written[0] + body[1:]
         entry = Entry(seq, Kind(kind), scope, key, moment, body, prev, hash)
         if not entry.sound():
             raise LedgerError(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from hush.errors import HushError, LedgerError
+from hush.ledger.budget import Units
 from hush.ledger.charge import Request
 from hush.ledger.hash_chain import (
     FAILURES,
@@ -17,7 +18,10 @@ from hush.ledger.hash_chain import (
     TABLE_NAMES,
     Entry,
     Kind,
+    Sums,
     sqlite_tables,
+    sums_in,
+    with_sums,
 )
 from hush.ledger.two_phase import (
     Result,
@@ -32,6 +36,7 @@ from hush.ledger.two_phase import (
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
 _SAFE_WAL = (3, 51, 3)
 _STRICT = (3, 37, 0)
+_UNWRITABLE = "ledger-unreachable"
 _ALONE = "BEGIN IMMEDIATE"  # takes the write lock at once
 _WAIT = 60_000  # milliseconds to wait for another process's commit
 
@@ -104,7 +109,7 @@ class SQLite(Store):
             self.mode = _make(self.path, 0o660 if shared else 0o600)
         try:
             if not self.read(self._complete):
-                self.run(self._create)
+                self._add_tables()
             self._made = True
         except BaseException:
             self.close()
@@ -120,8 +125,20 @@ class SQLite(Store):
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
-        for statement in sqlite_tables():
+        columns = transaction.rows("SELECT name FROM pragma_table_info('hush_account')")
+        old = bool(columns) and ("last",) not in columns
+        for statement in sqlite_tables(old=old):
             transaction.later(statement, ())
+
+    def _add_tables(self) -> None:
+        """Make the tables, or what newer versions add; not where nothing is written."""
+        try:
+            self.run(self._create)
+        except LedgerError as problem:
+            there = "SELECT 1 FROM sqlite_master WHERE name = 'hush_entry'"
+            if problem.code != _UNWRITABLE or not self.read(lambda t: t.rows(there)):
+                raise
+            self.old = True
 
     def _connect(self) -> sqlite3.Connection:
         name = ":memory:" if self.path is None else self.path
@@ -206,7 +223,7 @@ class SQLite(Store):
                 "the ledger file cannot be written, and only what is stored is shown. "
                 "Put it on a disk that can be written, or ask its owner for the right "
                 "to write it.",
-                code="ledger-unreachable",
+                code=_UNWRITABLE,
             )
         if name == "SQLITE_NOTADB":
             file = "" if self.path is None else self.path.name
@@ -291,10 +308,12 @@ class SQLite(Store):
 Execute = Callable[..., sqlite3.Cursor]
 
 _LAST = "FROM hush_entry ORDER BY seq DESC LIMIT 1"
-_SPEND = (
-    "UPDATE hush_account SET spent1 = spent1 + ?1, spent2 = spent2 + ?2 "
-    "WHERE name = ?3 AND spent1 + ?1 <= limit1 AND spent2 + ?2 <= limit2"
+# An account, and the text of the last entry that changed it.
+_SUMS = (
+    "SELECT spent1, spent2, limit1, limit2, body FROM hush_account "
+    "JOIN hush_entry ON seq = last WHERE name = ?"
 )
+_SPEND = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
 # Sums to 1 for a charge that waits for its answer, whether its draw was begun or not.
 _WAITS = (
     "SELECT seq, hash, (SELECT sum(CASE WHEN kind IN ('reserve', 'hold') THEN 1 "
@@ -347,10 +366,25 @@ def charge(
             raise Unusual
     values = (scope, key, *payers, *names)
     head = _head(execute, _new(len(payers), len(names)), values, 0)
-    for name in names:
-        if execute(_SPEND, (*request.costs[name], name)).rowcount != 1:
-            raise Unusual
-    return _append(execute, head, kind, scope, key, request.body)
+    after = {name: _after(execute, name, request.costs[name]) for name in names}
+    body = with_sums(request.body, after)
+    entry = _append(execute, head, kind, scope, key, body)
+    for name, sums in after.items():
+        execute(_SPEND, (sums[0], sums[1], entry.seq, name))
+    return entry
+
+
+def _after(execute: Execute, name: str, units: Units) -> Sums:
+    """Return the sums after a charge, if it fits and the account is as it should be."""
+    row = execute(_SUMS, (name,)).fetchone()
+    if row is None:
+        raise Unusual
+    spent1, spent2, limit1, limit2, body = row
+    after = spent1 + units[0], spent2 + units[1], limit1, limit2
+    unlike = sums_in(body).get(name) != [spent1, spent2, limit1, limit2]
+    if unlike or after[0] > limit1 or after[1] > limit2:
+        raise Unusual
+    return after
 
 
 def answer(execute: Execute, kind: Kind, scope: str, key: str, body: str) -> Entry:

@@ -21,8 +21,10 @@ def value_text(value: object) -> str:
     """Return a value as errors show it: many of them may be the data, by mistake.
 
     Example:
-        >>> shown(0.5), shown((0, 80)), shown([1, 2, 3]), shown(([1, 2, 3], [4]))
-        ('0.5', '(0, 80)', 'a list', 'a tuple')
+        >>> value_text(0.5), value_text((0, 80))
+        ('0.5', '(0, 80)')
+        >>> value_text([1, 2, 3]), value_text(([1, 2, 3], [4]))
+        ('a list', 'a tuple')
     """
     pair = isinstance(value, (tuple, list)) and len(value) <= 2
     if _is_single(value) or (pair and all(map(_is_single, value))):  # type: ignore[call-overload]
@@ -132,9 +134,11 @@ def plain_number(value: Any) -> Any:
 
     Example:
         >>> import numpy as np
-        >>> plain(np.int64(3)), plain(np.float32(0.5)), plain((np.int8(1), "a"))
-        (3, 0.5, (1, 'a'))
-        >>> type(plain(Fraction(1, np.int64(3))).denominator)
+        >>> plain_number(np.int64(3)), plain_number(np.float32(0.5))
+        (3, 0.5)
+        >>> plain_number((np.int8(1), "a"))
+        (1, 'a')
+        >>> type(plain_number(Fraction(1, np.int64(3))).denominator)
         <class 'int'>
     """
     kind = type(value)
@@ -250,9 +254,9 @@ def number_array(name: str, value: Any) -> NDArray[Any]:
     later step would round, are refused.
 
     Example:
-        >>> given("value", [2**60 + 1, 0.5]).tolist() == [2**60 + 1, 0.5]
+        >>> number_array("value", [2**60 + 1, 0.5]).tolist() == [2**60 + 1, 0.5]
         True
-        >>> given("value", [1, 0.5]).dtype
+        >>> number_array("value", [1, 0.5]).dtype
         dtype('float64')
     """
     typed = hasattr(value, "dtype")

@@ -109,9 +109,9 @@ class Digits:
         """Return two significant digits of the smallest half-width.
 
         Example:
-            >>> Digits.within([0.52, 2.2], 22.6).text(9.88642)
+            >>> Digits.of_half_widths([0.52, 2.2], 22.6).text(9.88642)
             '9.89'
-            >>> Digits.within([7.5], 850.0, count=True).text(854.021)
+            >>> Digits.of_half_widths([7.5], 850.0, count=True).text(854.021)
             '854'
         """
         known = [each for each in halves if 0 < each < math.inf]

@@ -211,7 +211,7 @@ def short_traceback(function: Callable[P, R]) -> Callable[P, R]:
         ...     raise HushError("no")
         ...
         >>> try:
-        ...     brief(deep)(20)
+        ...     short_traceback(deep)(20)
         ... except HushError as error:
         ...     print(error.__traceback__.tb_next.tb_next)
         ...
@@ -248,3 +248,22 @@ def methods(owner: type[T]) -> type[T]:
         elif isinstance(each, classmethod):
             setattr(owner, name, classmethod(short_traceback(each.__func__)))
     return owner
+
+
+# What stands on the public page; short tracebacks are a matter of hush alone.
+__all__ = [
+    "BudgetExceeded",
+    "DrawFailed",
+    "DrawInterrupted",
+    "Forgotten",
+    "HushError",
+    "InsecureSource",
+    "InvalidArgument",
+    "KeyConflict",
+    "LedgerError",
+    "LockedOut",
+    "NoBound",
+    "Stopped",
+    "Unsupported",
+    "Withheld",
+]

@@ -332,11 +332,11 @@ def replacement_hint(module: str, name: str) -> str:
     """Return what to write for a name that a module does not have, or nothing.
 
     Example:
-        >>> elsewhere("hush.privacy", "LaplaceMechanism")
+        >>> replacement_hint("hush.privacy", "LaplaceMechanism")
         'Write hush.mechanisms.Laplace.'
-        >>> elsewhere("hush", "gdp")
+        >>> replacement_hint("hush", "gdp")
         'Write hush.privacy.GDP.'
-        >>> elsewhere("hush", "nothing_of_ours")
+        >>> replacement_hint("hush", "nothing_of_ours")
         ''
     """
     if module == "hush" and name in PACKAGE:

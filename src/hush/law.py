@@ -285,7 +285,8 @@ class DiscreteGaussian(Law):
         # Σ_{j>=0} f(a+j) = f(a) E[1/(1 - e^(-u + iZ/σ))], u = a/σ².
         exponent = -a[..., None] / self._sigma**2 + 1j * _NODES / self._sigma
         mean = (-1 / np.expm1(exponent)).real @ _WEIGHTS
-        return np.asarray(self.log_pmf(a) + np.log(mean))
+        log_pmf = -0.5 * (a / self._sigma) ** 2 - self._log_total
+        return np.asarray(log_pmf + np.log(mean))
 
     def _near_survival(self, a: Floats) -> Floats:
         if self._sigma < 32:  # P(X >= a) = (1 + p0)/2 - Σ_{j<a} p_j

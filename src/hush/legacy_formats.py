@@ -6,13 +6,22 @@ and classes are called today. Nothing is written in these forms any more. See
 docs/decisions/0023.
 """
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hush.errors import InvalidArgument
-from hush.serialization import build, decode, fraction, kind_of, parse, tag_of
+from hush.serialization import (
+    build,
+    decode,
+    fraction,
+    kind_of,
+    parse,
+    stored_fields,
+    tag_of,
+)
 
 # What a module and a class in it were called, and the tag of what they are.
 PATHS: Final = {
@@ -132,7 +141,9 @@ def described_fields(thing: Any) -> list[str]:
 
     Variables of the class were among them: those that have come since are not.
     """
-    return [each for each in thing.__dataclass_fields__ if each not in _LATER]
+    told = {each.name for each in stored_fields(thing)}
+    untold = {each.name for each in dataclasses.fields(thing)} - told
+    return [n for n in thing.__dataclass_fields__ if n not in _LATER | untold]
 
 
 def home_of(function: Any) -> str:

@@ -246,8 +246,22 @@ def _encode_class(value: Any) -> Any:
         )
     if isinstance(value, Enum):
         return {_KEY: tag, "value": encode(value.value)}
-    named = [each.name for each in dataclasses.fields(value) if each.init]
+    named = [each.name for each in stored_fields(value) if each.init]
     return {_KEY: tag, **{n: encode(getattr(value, n), classes=True) for n in named}}
+
+
+# Metadata of a field that came after its class was first stored. Where it has its
+# default, stored texts and descriptions of requests leave it out: they stay the same.
+LATER: Final = {"stored": "unless default"}
+
+
+def stored_fields(thing: Any) -> "list[dataclasses.Field[Any]]":
+    """Return the fields of a dataclass that its stored text names."""
+    return [
+        each
+        for each in dataclasses.fields(thing)
+        if each.metadata != LATER or getattr(thing, each.name) != each.default
+    ]
 
 
 def _encode_mapping(value: Mapping[Any, Any], *, classes: bool) -> Any:
@@ -350,7 +364,7 @@ def _decode(value: Any, depth: int) -> Any:
 
 
 def from_tagged_json(value: Any, key: str) -> Any:
-    """Return what `written` was given."""
+    """Return what `to_tagged_json` was given."""
     if not isinstance(value, dict) or key not in value or _KEY in value:
         raise InvalidArgument(f"a stored object must name its kind as {key!r}.")
     given = {_KEY if name == key else name: each for name, each in value.items()}

@@ -137,7 +137,7 @@ def check_arguments(
     """Refuse an argument that is not there but is known by another name.
 
     Example:
-        >>> expected("train", ["lr"], ["steps"], TRAIN)
+        >>> check_arguments("train", ["lr"], ["steps"], TRAIN)
         Traceback (most recent call last):
         ...
         TypeError: train has no argument 'lr'. Write optimizer=optax.sgd(0.1).
@@ -180,7 +180,7 @@ def missing_name(owner: str, name: str, words: Mapping[str, str]) -> AttributeEr
     """Return the error for a name that is not there, with what to write instead.
 
     Example:
-        >>> print(missing("module 'hush'", "avg", PACKAGE))
+        >>> print(missing_name("module 'hush'", "avg", PACKAGE))
         module 'hush' has no attribute 'avg'. Write hush.mean.
     """
     way = f". {words[name]}" if name in words else ""

@@ -6,6 +6,7 @@ import numpy as np
 from suite import Subject
 
 from hush import learn
+from hush import mechanisms as m
 from hush.noise import Source
 
 _SIZE, _EPSILON = 6, 1.0
@@ -23,6 +24,16 @@ def pair(scale: float = 1.0) -> tuple[Any, Any]:
     one[-1], two[-1] = scale, -scale
     labels[-1] = 1
     return (one, labels), (two, labels)
+
+
+class _Winsorized:
+    """What older fits of blocks hold."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.mean = m.WinsorizedMean.for_epsilon(epsilon, bounds=(0, 1))
+
+    def plan(self, size: int, _columns: int) -> learn.BlockMean:
+        return learn.BlockMean(_mean, size, size, (self.mean,))
 
 
 _BOX: dict[str, Any] = {"bounds": (-1, 1)}
@@ -118,12 +129,13 @@ MODELS: dict[str, Any] = {
         0.1,
     ),
     "blocks": (
-        ("SubsampleAggregate", "BlockMean"),
+        ("SubsampleAggregate", "BlockAverage"),
         lambda e: learn.SubsampleAggregate(
             _mean, epsilon=e, bounds=(0, 1), blocks=_SIZE
         ),
         0.1,
     ),
+    "winsorized blocks": (("BlockMean",), lambda e: _Winsorized(e), 0.1),
 }
 
 # Neighbors where one row moves the answer more than the usual pair does.
@@ -133,6 +145,10 @@ PAIRS: dict[str, Any] = {
     "components": _ROWS,
     "clusters": _ROWS,
     "blocks": (
+        (np.zeros((_SIZE, 1)), np.array([0, 0, 0, 1, 1, 1])),
+        (np.zeros((_SIZE, 1)), np.array([0, 0, 1, 1, 1, 1])),
+    ),
+    "winsorized blocks": (
         (np.zeros((_SIZE, 1)), np.array([0, 0, 0, 1, 1, 1])),
         (np.zeros((_SIZE, 1)), np.array([0, 0, 1, 1, 1, 1])),
     ),

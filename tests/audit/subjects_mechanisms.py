@@ -34,6 +34,10 @@ _FACTORS = {
     "quartiles": 0.1,
     "cells, quantile": 0.1,
     "cells, interval": 0.1,
+    "median, no bounds": 0.1,
+    "quantile, no bounds": 0.1,
+    "clipped mean": 0.03,
+    "clipped means": 0.03,
     "cells, top": 0.5,  # with less, the answer no longer depends on the weights
 }
 _SAMPLES = {"cells, top": 30_000}

@@ -93,6 +93,7 @@ EXEMPT: dict[str, str] = {
     "mechanisms.Records": _DISTANCE,
     "mechanisms.tagged": "says how a class is stored",
     "mechanisms.Query": "a question; it is audited with a mechanism",
+    "mechanisms.StepDensity": "a public prior; it is audited with a quantile",
     "mechanisms.choose_key_selection": "returns one of the audited selections",
     "mechanisms.proportion": "a mean of truth values",
     "tables.Aggregate": _BASE,

@@ -27,6 +27,8 @@ TYPES = {
     "ContinuousLaplace", "Shifted", "DiscreteLaplace", "DiscreteGaussian", "Geometric",
     "Finite", "Fraction", "float",
 }  # fmt: skip
+# Mechanisms that are younger than both commits: their texts are tested where they are.
+YOUNGER = {"ClippedMean", "UnboundedQuantile"}
 _served = itertools.count()
 
 
@@ -89,9 +91,10 @@ def texts(commit, name):
 @pytest.mark.parametrize("commit", COMMITS)
 def test_every_mechanism_is_stored(commit):
     written = map(json.loads, texts(commit, "mechanisms").values())
-    assert {each["mechanism"] for each in written} == public_mechanisms()
+    older = public_mechanisms() - YOUNGER
+    assert {each["mechanism"] for each in written} == older
     paid = [what for *_, what, _ in told(commit, "noise")]
-    for name in public_mechanisms():
+    for name in older:
         assert any(f"{name}(" in what for what in paid), name
 
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -34,6 +35,20 @@ def test_the_printed_theorem_refuses_outside_its_range():
             generalization.printed(epsilon, delta, size)
     with pytest.raises(NoBound):
         generalization.printed_epsilon(100, 0.05)
+
+
+def test_the_printed_theorem_is_evaluated_as_printed():
+    # max(4δ/ε, e^(-ε²m/8)), each of the two where it is the larger one.
+    for epsilon, delta, size in ((0.1, 0.0, 10_000), (0.1, 1e-3, 10_000)):
+        e = mp.mpf(epsilon)
+        wanted = max(4 * delta / e, mp.exp(-e * e * size / 8))
+        found = generalization.printed(epsilon, delta, size)
+        assert found == pytest.approx(float(wanted), rel=1e-12)
+    wanted = 8 * mp.log(1 / mp.mpf(0.01)) / mp.mpf(0.1) ** 2
+    assert generalization.printed_size(0.1, 0.01) == math.ceil(wanted)
+    assert generalization.printed_size(0.1, 0.9) == 1200  # 12/ε², from ε >= √(12/m)
+    wanted = mp.sqrt(8 * mp.log(20) / mp.mpf(20_000))
+    assert generalization.printed_epsilon(20_000, 0.05) == pytest.approx(float(wanted))
 
 
 def test_the_printed_theorem_turned_around():

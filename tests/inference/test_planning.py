@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import stats
@@ -95,9 +96,28 @@ def test_sizes_are_the_first_that_do():
         inference.people_for_power(0.8, null=0.5, theta=0.4, epsilon=1.0)
 
 
+def test_the_reach_of_a_mean_is_the_quantile_of_its_two_errors():
+    # Normal with std σ/√n plus Laplace of scale (b - a)/(nε), by quadrature.
+    n, epsilon, sigma = 400, 0.25, 1.5
+    found = inference.mean_reach(n, epsilon, bounds=(-2, 4), std=sigma, level=0.9)
+    scale, std = mp.mpf(6) / (n * epsilon), mp.mpf(sigma) / mp.sqrt(n)
+
+    def beyond(z):
+        return mp.exp(-abs(z) / scale) / (2 * scale) * mp.ncdf((z - found) / std)
+
+    far = mp.quad(beyond, [-30 * scale, 0, found, found + 10 * std, 60 * scale])
+    assert float(far) == pytest.approx(0.05, rel=1e-3)
+    # Left out, the largest standard deviation: half of the range.
+    widest = inference.mean_reach(n, 50.0, bounds=(-2, 4), level=0.95)
+    assert widest == pytest.approx(1.96 * 3 / 20, rel=1e-2)
+
+
 def test_privacy_costs_more_people():
     found = inference.price_of_privacy(10_000, 0.1, moments=2)
     assert 1 < found["central"] < found["local"]
+    # 1 + 1/ε in the centre and √n/ε at home, for two moments.
+    assert found["central"] == pytest.approx(1 + 1 / 0.1, rel=1e-12)
+    assert found["local"] == pytest.approx(math.sqrt(10_000) / 0.1, rel=1e-12)
 
 
 def test_questions_are_checked():

@@ -4,7 +4,7 @@ import pytest
 
 from hush.errors import BudgetExceeded, DrawFailed, KeyConflict, LockedOut
 from hush.ledger import Budget, Ledger
-from hush.ledger.charge import Plan, request_of
+from hush.ledger.charge import Plan, Request
 from hush.ledger.hash_chain import Kind, canonical
 from hush.ledger.release import receipt_of, receipt_text
 from ledger.toys import Broken, Die, Total
@@ -20,7 +20,9 @@ def ledger(durable_url):
 def _ask(ledger, epsilon=0.1):
     plan = Plan.of(Die(epsilon), Total(), "", None)
     payers = ledger._payers
-    return request_of(plan, payers.names, payers._known_grids(), None, "0")
+    grids = payers._known_grids()
+    costs = {name: grid.charge(plan.curve, None) for name, grid in grids}
+    return Request.of(plan, (payers.names, grids, None, "0"), costs)
 
 
 def _state(ledger):

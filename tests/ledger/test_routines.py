@@ -53,7 +53,7 @@ def test_a_database_without_an_encoding_is_refused(server):
         Ledger.open(server.replace("/postgres?", "/raw?"), budget=Budget(epsilon=1))
 
 
-@pytest.mark.parametrize("harm", ["DROP FUNCTION hush_charge_1", "DEALLOCATE ALL"])
+@pytest.mark.parametrize("harm", ["DROP FUNCTION hush_charge_2", "DEALLOCATE ALL"])
 def test_the_protocol_takes_over_where_a_function_cannot_be_called(ledger, harm):
     ledger.release(Die(0.1), Total(), [1], "a")
     ledger._store._open().execute(harm, prepare=False)

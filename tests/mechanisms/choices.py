@@ -2,12 +2,16 @@
 
 import cell_laws
 import exact
+import float_laws
+import numpy as np
 import worst
 from case import Case
 
 from hush import mechanisms as m
 
 UNIT = (0.0, 1.0)
+LINE = np.linspace(1.0, 2.0, 200).tolist()
+MOVED = [1.0, *LINE[:-1]]  # the largest record became the smallest
 SCORES, MIXED, UP = [0, 1, 1], [1, 1, 0], [1, 1, 2]
 
 
@@ -25,6 +29,12 @@ def every_choice() -> list[Case]:
     return [
         scored(
             "exponential", m.Exponential(2.0), worst.exponential(2.0, 1.0), tight=True
+        ),
+        scored(
+            "exponential, prior",
+            m.Exponential(2.0, prior=(1, 4, 0.5)),
+            worst.exponential(2.0, 1.0),
+            tight=True,
         ),
         scored(
             "exponential, monotone",
@@ -70,6 +80,13 @@ def every_choice() -> list[Case]:
             strict=False,
         ),
         Case(
+            "median, prior",
+            m.Quantile(0.5, UNIT, 1.0, prior=m.StepDensity((0, 0.2, 1), (1, 3))),
+            worst.records(0.5, UNIT, 1.0, replace=False),
+            lambda: [[0.1], [0.1, 0.9]],
+            strict=False,
+        ),
+        Case(
             "quartiles",
             m.Quantile((0.25, 0.5, 0.75), UNIT, 4.0),
             worst.records(0.5, UNIT, 4.0, replace=False),
@@ -81,6 +98,34 @@ def every_choice() -> list[Case]:
             m.WinsorizedMean(UNIT, 2.0),
             worst.records(0.25, UNIT, 8.0, replace=True),
             lambda: [[0.1, 0.2, 0.3], [0.9, 0.2, 0.3]],
+            strict=False,
+        ),
+        Case(
+            "median, no bounds",
+            m.UnboundedQuantile(0.5, 2.0),
+            float_laws.quantile_pairs(0.5, 2.0, replace=False),
+            lambda: [LINE, LINE[:-1]],
+            strict=False,
+        ),
+        Case(
+            "quantile, no bounds",
+            m.UnboundedQuantile(0.25, 4.0, "replace-one"),
+            float_laws.quantile_pairs(0.25, 4.0, replace=True),
+            lambda: [LINE, MOVED],
+            strict=False,
+        ),
+        Case(
+            "clipped mean",
+            m.ClippedMean(2.0, 4.0),
+            float_laws.clipped_pairs(2.0, 4.0),
+            lambda: [LINE, MOVED],
+            strict=False,
+        ),
+        Case(
+            "clipped means",
+            m.ClippedMean(2.0, 8.0, dimension=2, bounds=(0.0, 4.0)),
+            float_laws.clipped_pairs(2.0, 8.0),
+            lambda: [[[x, 3.0 - x] for x in each] for each in (LINE, MOVED)],
             strict=False,
         ),
         Case(

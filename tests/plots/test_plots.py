@@ -283,3 +283,38 @@ def test_an_audit_looks_like_the_other_pictures():
         assert tuple(axes.figure.get_size_inches()) == tuple(like.get_size_inches())
         assert axes.figure.dpi == like.dpi
         assert "not refuted, p = " in axes.get_legend_handles_labels()[1][1]
+
+
+def test_a_posterior_is_drawn_with_its_interval():
+    from scipy import stats
+
+    from hush.inference import CountModel, PoissonMoments, ShareModel
+    from hush.inference import posterior as infer
+    from hush.noise import Seeded
+
+    noise = Geometric(scale=1)
+    share = infer(4, ShareModel(n=9), stats.beta(2, 2), mechanism=noise)
+    axes = share.plot(level=0.9)
+    assert axes.get_xlabel() == "share, with its 90% interval"
+    x, y = axes.lines[0].get_data()
+    assert np.trapezoid(y, x) == pytest.approx(1, abs=0.01)
+    count = infer(4, CountModel(), stats.poisson(5), mechanism=noise)
+    heights = [bar.get_height() for bar in count.plot().patches]
+    assert sum(heights) == pytest.approx(1, abs=0.01)
+    draws = infer(
+        4,
+        PoissonMoments(n=2, most=3),
+        {"rate": stats.gamma(2)},
+        mechanism=noise,
+        chains=6,
+        warmup=2,
+        draws=24,
+        source=Seeded(1),
+    )
+    assert draws.plot("rate").get_xlabel() == "rate, with its 95% interval"
+    with pytest.raises(InvalidArgument, match="name"):
+        plots.posterior(draws)
+    with pytest.raises(InvalidArgument, match="name"):
+        plots.posterior(share, "share")
+    with pytest.raises(InvalidArgument, match="only a posterior"):
+        plots.posterior(3)

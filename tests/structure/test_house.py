@@ -45,7 +45,8 @@ FOLDERS = {
 # Modules that one other module imports, beside those that a package exports.
 SINGLE = {
     "too large a concept of its own to stand inside its importer": """
-        audit/distinguisher inference/two_proportions learn/estimators/prior
+        audit/distinguisher inference/bayes/clamped_sum
+        inference/two_proportions learn/estimators/prior
         learn/mechanisms/certified_solver learn/mechanisms/lattice_sampler
         learn/mechanisms/linear_image learn/sgd/checkpoint
         synth/noise_calibration tables/sql/from_where""",
@@ -148,6 +149,8 @@ HOMES = {
     "random forest": "learn/estimators/random_forest",
     # inference, the local model, holdouts, audits
     "sample size": "inference/sample_size",
+    "posterior": "inference/bayes/posterior",
+    "data augmentation": "inference/bayes/data_augmentation",
     "chi square": "inference/chi_square",
     "frequency oracle": "local/frequency/oracle",
     "unary encoding": "local/frequency/unary_encoding",

@@ -35,6 +35,8 @@ RANK = {name: rank for rank, names in RANKS.items() for name in names}
 DELEGATES = {
     ("audit/attacks/reconstruction.py", "plots"),
     ("audit/finding.py", "plots"),
+    ("inference/bayes/data_augmentation.py", "plots"),
+    ("inference/bayes/grid_posterior.py", "plots"),
     ("ledger/release.py", "plots"),
     ("privacy/curve.py", "plots"),
     ("tables/aggregates/aggregate.py", "inference"),

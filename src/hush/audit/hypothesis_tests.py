@@ -61,7 +61,7 @@ def randomized_tail(right: int, guesses: int, chance: float, luck: float) -> flo
     `chance`, the result is at most t with chance at most t.
 
     Example:
-        >>> shaken(2, 2, 0.5, luck=1.0), shaken(2, 2, 0.5, luck=0.0)
+        >>> randomized_tail(2, 2, 0.5, luck=1.0), randomized_tail(2, 2, 0.5, luck=0.0)
         (0.25, 0.0)
     """
     over = binomial(right + 1, guesses, chance)
@@ -72,7 +72,7 @@ def chance_lower(seen: int, runs: int, alpha: float) -> float:
     """Return a lower bound on a chance (Clopper-Pearson), wrong with chance `alpha`.
 
     Example:
-        >>> round(least(50, 100, alpha=0.05), 4)
+        >>> round(chance_lower(50, 100, alpha=0.05), 4)
         0.4136
     """
     if seen <= 0:

@@ -44,7 +44,7 @@ def toml_name(name: str) -> str:
     """Return a name as TOML writes it before an equals sign or in a heading.
 
     Example:
-        >>> quoted("fare"), quoted("pick up")
+        >>> toml_name("fare"), toml_name("pick up")
         ('fare', '"pick up"')
     """
     bare = re.fullmatch(r"[A-Za-z0-9_-]+", name)

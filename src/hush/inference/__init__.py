@@ -3,6 +3,21 @@
 from typing import TYPE_CHECKING
 
 from hush import suggestions
+from hush.inference.bayes.data_augmentation import LatentModel, PosteriorDraws
+from hush.inference.bayes.grid_models import (
+    CountModel,
+    MeanModel,
+    RateModel,
+    ShareModel,
+)
+from hush.inference.bayes.grid_posterior import GridLaw, GridModel, GridPosterior
+from hush.inference.bayes.latent_models import (
+    LinearMoments,
+    LogisticMoments,
+    NormalMoments,
+    PoissonMoments,
+)
+from hush.inference.bayes.posterior import posterior
 from hush.inference.chi_square import fit_test, independence_test
 from hush.inference.combined_estimates import (
     ratio_interval,
@@ -51,10 +66,23 @@ from hush.inference.workload import (
 __all__ = [
     "Bootstrap",
     "ConfidenceSet",
+    "CountModel",
+    "GridLaw",
+    "GridModel",
+    "GridPosterior",
     "Interval",
+    "LatentModel",
+    "LinearMoments",
+    "LogisticMoments",
+    "MeanModel",
     "NoisyInterval",
+    "NormalMoments",
+    "PoissonMoments",
+    "PosteriorDraws",
     "Proportion",
     "Question",
+    "RateModel",
+    "ShareModel",
     "Test",
     "Workload",
     "bootstrap",
@@ -76,6 +104,7 @@ __all__ = [
     "people_for_power",
     "plan_accuracy",
     "plan_budget",
+    "posterior",
     "price_of_privacy",
     "proportion_from_counts",
     "proportion_interval",

@@ -15,11 +15,8 @@ from hush.learn.estimators.pca import PCA
 from hush.learn.estimators.poisson_regression import PoissonRegression
 from hush.learn.estimators.quantile_regression import QuantileRegression
 from hush.learn.estimators.random_forest import RandomForestClassifier
-from hush.learn.estimators.subsample_aggregate import (
-    BlockMean,
-    SubsampleAggregate,
-    progress_bar,
-)
+from hush.learn.estimators.subsample_aggregate import SubsampleAggregate, progress_bar
+from hush.learn.mechanisms.block_average import BlockAverage, BlockMean
 from hush.learn.mechanisms.grouped_sums import GroupSums
 from hush.learn.mechanisms.k_norm_gradient import ExponentialRisk, KNormGradient
 from hush.learn.mechanisms.leaf_counts import LeafCounts
@@ -31,6 +28,7 @@ from hush.learn.mechanisms.second_moments import Moments
 __all__ = [
     "PCA",
     "BestSubset",
+    "BlockAverage",
     "BlockMean",
     "ClassMoments",
     "ExponentialRisk",

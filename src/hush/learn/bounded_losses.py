@@ -93,7 +93,7 @@ class SquareRisk(Risk):
     """(z - y)²/2.
 
     Example:
-        >>> SquareRisk().spread(1.0)
+        >>> SquareRisk().loss_range(1.0)
         2.0
     """
 

@@ -27,7 +27,7 @@ from hush.ledger.budget import (
     refused_link,
     strict,
 )
-from hush.ledger.charge import Grids, Plan, Request, Spend, request_of, scope_of
+from hush.ledger.charge import Grids, Plan, Request, Spend, scope_of
 from hush.ledger.hash_chain import Entry, Kind, canonical, digest
 from hush.ledger.stores import Store
 from hush.ledger.two_phase import Transaction
@@ -333,14 +333,8 @@ def _limit(grid: Grid, budget: Budget) -> Units:
     return limit
 
 
-def _write(
-    transaction: Transaction,
-    authority: Authority,
-    name: str,
-    grid: Grid,
-    limit: Units,
-    reason: str = "",
-) -> Entry:
+def _content(grid: Grid, limit: Units, reason: str = "") -> dict[str, Any]:
+    """Return what the entry of a grant says."""
     content = {
         "notion": grid.notion,
         "powers": grid.powers,
@@ -349,8 +343,7 @@ def _write(
     }
     if reason:
         content["reason"] = reason
-    seq = str(transaction.head()[0] + 1)
-    return authority.write(transaction, Kind.GRANT, name, seq, content)
+    return content
 
 
 def grant(
@@ -367,7 +360,9 @@ def grant(
         grid = Grid.of(budget)
         limit = _limit(grid, budget)
         transaction.open_account(name, grid, limit)
-        _write(transaction, authority, name, grid, limit)
+        seq = str(transaction.head()[0] + 1)
+        content = _content(grid, limit)
+        authority.write(transaction, Kind.GRANT, name, seq, content)
     elif balance.grid.notion != budget.notion or balance.limit != _limit(
         balance.grid, budget
     ):
@@ -396,7 +391,9 @@ def increase(
             f"{balance.grid.notion}; got {budget!r}."
         )
     transaction.raise_limit(name, limit)
-    return _write(transaction, authority, name, balance.grid, limit, reason)
+    seq = str(transaction.head()[0] + 1)
+    content = _content(balance.grid, limit, reason)
+    return authority.write(transaction, Kind.GRANT, name, seq, content)
 
 
 def link(
@@ -617,9 +614,13 @@ class Payers:
         if lockout is None and plan.own:
             lockout = LOCKOUT
         for _ in range(_TRIES):
-            request = request_of(
-                plan, self.names, self._known_grids(), delta, _library()
-            )
+            grids = self._known_grids()
+            priced_for = (self.names, grids, delta, _library())
+            request = plan.requests.get(priced_for)
+            if request is None:
+                curve = plan.curve
+                costs = {name: grid.charge(curve, delta) for name, grid in grids}
+                request = Request.of(plan, priced_for, costs)
             try:
                 known = all_agreed(stated, self._agreed, self.names)
                 if known and states_everything(stated) and request.storable:
@@ -639,7 +640,8 @@ class Payers:
             except two_phase.Stale:
                 self.forget()
             except LedgerError as problem:
-                raise LedgerError(f"{problem} The key is {key!r}.") from None
+                text = f"{problem} The key is {key!r}."
+                raise LedgerError(text, code=problem.code) from None
         raise LedgerError("the accounts keep changing; nothing was spent. Try again.")
 
 

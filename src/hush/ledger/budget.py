@@ -289,21 +289,50 @@ class Grid:
         Guarantee: no smaller than the curve's own (ε, δ), ρ or μ², apart from the
         rounding that `Budget.curve` covers; depends on the plan alone.
         """
-        first, second = exact_cost(self.notion, curve, delta, self.delta * SHARE)
+        second = Fraction(0)
+        if self.notion != "epsilon":
+            first = _exact_cost(self.notion, curve)
+        else:  # Σε and Σδ
+            epsilon = float(curve.epsilon_at(0.0)) if delta is None else math.inf
+            if not math.isfinite(epsilon):
+                at, second = self._charged_delta(curve, delta)
+                epsilon = float(curve.epsilon_at(at))
+                _bounded("epsilon", epsilon, curve, f" at delta {at:g}")
+            first = Fraction(epsilon)
         return grains_up(first, self.powers[0]), strict(second, self.powers[1])[1]
 
+    def _charged_delta(
+        self, curve: "Curve", delta: float | None
+    ) -> tuple[float, Fraction]:
+        """Return the δ > 0 at which a curve is read, and the δ that is charged."""
+        if delta is not None:
+            checks.real("delta", delta, at_least=0, below=1)
+            share = decimal(delta)
+        else:
+            from hush.privacy import Approx
 
-def exact_cost(
-    notion: str, curve: "Curve", delta: float | None, share: Fraction
-) -> tuple[Fraction, Fraction]:
-    """Return the exact amounts a curve adds to the sums of a notion."""
-    if notion != "epsilon":
-        from hush.privacy.rules import filters
+            share = self.delta * SHARE
+            if isinstance(curve, Approx) and 0 < curve.delta < 1:  # it names its own δ
+                return curve.delta, max(decimal(curve.delta), Fraction(curve.delta))
+        # Read where the float is no more than the δ that is charged.
+        at = float(share)
+        at = at if Fraction(at) <= share else math.nextafter(at, 0.0)
+        if not at and not math.isfinite(float(curve.epsilon_at(at))):
+            raise BudgetExceeded(
+                f"{curve!r} needs a delta above 0, and this budget has none. Open one "
+                "with a delta, as in hush.Budget(epsilon=1, delta=1e-6), or use a "
+                "mechanism that is pure.",
+                code="delta-missing",
+            )
+        return at, share
 
-        _bounded(notion, curve.rho if notion == "rho" else curve.mu, curve)
-        return _something(filters.cost(curve, _rule(notion))[0], curve), Fraction(0)
-    epsilon, second = _point(curve, delta, share)
-    return Fraction(epsilon), second  # Σε and Σδ
+
+def _exact_cost(notion: str, curve: "Curve") -> Fraction:
+    """Return the exact amount a curve adds to the sum of ρ or μ²."""
+    from hush.privacy.rules import filters
+
+    _bounded(notion, curve.rho if notion == "rho" else curve.mu, curve)
+    return _something(filters.cost(curve, _rule(notion))[0], curve)
 
 
 @functools.cache
@@ -312,42 +341,6 @@ def _rule(notion: str) -> "Curve":
     from hush.privacy import GDP, ZCDP
 
     return ZCDP(rho=1.0) if notion == "rho" else GDP(mu=1.0)
-
-
-def _point(
-    curve: "Curve", delta: float | None, share: Fraction
-) -> tuple[float, Fraction]:
-    """Return the (ε, δ) at which an account of ε reads a curve."""
-    if delta is not None:
-        checks.real("delta", delta, at_least=0, below=1)
-        share = decimal(delta)
-    else:
-        from hush.privacy import Approx
-
-        pure = float(curve.epsilon_at(0.0))
-        if math.isfinite(pure):
-            return pure, Fraction(0)
-        if isinstance(curve, Approx) and 0 < curve.delta < 1:  # it names its own δ
-            own = curve.delta
-            return _finite(curve, own), max(decimal(own), Fraction(own))
-    # Read where the float is no more than the δ that is charged.
-    at = float(share)
-    at = at if Fraction(at) <= share else math.nextafter(at, 0.0)
-    if not at and not math.isfinite(float(curve.epsilon_at(at))):
-        raise BudgetExceeded(
-            f"{curve!r} needs a delta above 0, and this budget has none. Open one with "
-            "a delta, as in hush.Budget(epsilon=1, delta=1e-6), or use a mechanism "
-            "that is pure.",
-            code="delta-missing",
-        )
-    return _finite(curve, at), share
-
-
-def _finite(curve: "Curve", delta: float) -> float:
-    """Return ε at δ, or refuse a curve that has none."""
-    epsilon = float(curve.epsilon_at(delta))
-    _bounded("epsilon", epsilon, curve, f" at delta {delta:g}")
-    return epsilon
 
 
 def _something(amount: Fraction, curve: "Curve") -> Fraction:

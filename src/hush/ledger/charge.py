@@ -34,7 +34,7 @@ from hush.mechanisms.measurement import (
     text_of,
     unit_and_relation,
 )
-from hush.serialization import freeze, tag_of
+from hush.serialization import freeze, stored_fields, tag_of
 from hush.units import Unit
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def describe(thing: Any, *, before_tags: bool = False) -> Any:
     if isinstance(thing, (set, frozenset)):
         return sorted(map(str, map(again, thing)))
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        names = [each.name for each in dataclasses.fields(thing)]
+        names = [each.name for each in stored_fields(thing)]
         if before_tags:
             names = described_fields(thing)
         shown = {name: again(getattr(thing, name)) for name in names}
@@ -236,21 +236,22 @@ class Plan:
 
         return compose(*curves)
 
-    def outline(self, curve: "Curve") -> dict[str, str]:
-        """Return what its release says, whatever the answer."""
+    @cached_property
+    def outline(self) -> dict[str, str]:
+        """What its release says, whatever the answer."""
         return members(
             {
                 "hush": "release",
                 "format": 1,
                 "mechanisms": [freeze(step.mechanism) for step in self.steps],
                 "errors": [_error(step) for step in self.steps],
-                "curve": json.loads(curve.to_json()),
+                "curve": json.loads(self.curve.to_json()),
             }
         )
 
     @cached_property
     def requests(self) -> dict[Any, Any]:
-        """What `request_of` computed for this plan, by who pays."""
+        """What this plan asks, by who pays: a repeated plan is not priced again."""
         return {}
 
     @cached_property
@@ -399,6 +400,11 @@ class Spend:
         """Whether a function of a user's own will see the data: nothing is drawn."""
         return False
 
+    @property
+    def requests(self) -> dict[Any, Any]:
+        """Nothing: it is charged once."""
+        return {}
+
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What a receipt says about the charge."""
@@ -419,6 +425,9 @@ class Spend:
 
 _PRICED = 64  # analysts and accounts that one plan remembers
 Grids = tuple[tuple[str, Grid], ...]  # the accounts that pay, and their grains
+# What a price depends on beside the plan: who pays, in which grains, the δ that was
+# named, and the version of hush.
+PriceKey = tuple[tuple[str, ...], Grids, float | None, str]
 
 
 @final
@@ -436,16 +445,18 @@ class Request:
 
     @classmethod
     def of(
-        cls,
-        plan: Plan | Spend,
-        payers: tuple[str, ...],
-        grids: Grids,
-        delta: float | None,
-        library: str,
+        cls, plan: Plan | Spend, key: PriceKey, costs: dict[str, Units]
     ) -> "Request":
-        """Return what `plan` asks of its payers, priced in the grains of each."""
-        costs = {name: grid.charge(plan.curve, delta) for name, grid in grids}
-        return cls(
+        """Return what `plan` asks of its payers at a price, and let the plan keep it.
+
+        A request goes with its plan: a plan may hold a query, and a query may hold
+        data.
+        """
+        payers, grids, delta, library = key
+        known = plan.requests
+        if len(known) >= _PRICED:
+            known.clear()
+        found = known[key] = cls(
             payers=payers,
             digest=plan.digest(payers, {name: costs[name] for name in payers}, delta),
             costs=costs,
@@ -454,6 +465,7 @@ class Request:
             what=plan.what,
             plan=plan,
         )
+        return found
 
     def is_that_of(self, charge: Entry) -> bool:
         """Whether a charge on record was made by this request.
@@ -510,26 +522,3 @@ class Request:
 def scope_of(payers: Sequence[str]) -> str:
     """Return the text that stands for the accounts of a charge."""
     return canonical(list(payers))
-
-
-def request_of(
-    plan: Plan | Spend,
-    payers: tuple[str, ...],
-    grids: Grids,
-    delta: float | None,
-    library: str,
-) -> Request:
-    """Return what `plan` asks of its payers; a repeated plan is not priced again.
-
-    A request is kept by the plan itself and goes with it: a plan may hold a query,
-    and a query may hold data.
-    """
-    if isinstance(plan, Spend):
-        return Request.of(plan, payers, grids, delta, library)
-    terms = (payers, grids, delta, library)
-    found = plan.requests.get(terms)
-    if found is None:
-        if len(plan.requests) >= _PRICED:
-            plan.requests.clear()
-        found = plan.requests[terms] = Request.of(plan, *terms)
-    return found

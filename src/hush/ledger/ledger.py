@@ -1,5 +1,6 @@
 """The ledger: a budget that cannot be overspent, lost or forged."""
 
+import functools
 import json
 import os
 import secrets
@@ -37,7 +38,7 @@ from hush.ledger.release import (
 )
 from hush.ledger.stores import FORMAT, Store
 from hush.ledger.two_phase import Transaction, at
-from hush.ledger.verify import Anchor, Verdict, verify_store
+from hush.ledger.verify import Anchor, Verdict, refuse_ungranted, verify_store
 from hush.mechanisms.measurement import is_ours
 from hush.mechanisms.mechanism import has_listener
 from hush.noise.source import SECURE, Source, checked_source
@@ -63,8 +64,8 @@ def _void_error(key: str, closing: Entry) -> LedgerError:
 # -- How a ledger begins, and how an existing one is recognised ------------------------
 
 
-def open_store(url: str) -> Store:
-    """Return the store behind an address.
+def open_store(url: str, *, shared: bool = False) -> Store:
+    """Return the store behind an address; `shared`: a new file is for its group, too.
 
     Example:
         >>> open_store("memory://")
@@ -78,7 +79,7 @@ def open_store(url: str) -> Store:
     if mark and scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
         from hush.ledger.stores.sqlite import SQLite
 
-        return SQLite(rest[1:])
+        return SQLite(rest[1:], shared=shared)
     if mark and scheme in ("postgresql", "postgres"):
         from hush.ledger.stores.postgres import Postgres
 
@@ -92,6 +93,7 @@ def open_store(url: str) -> Store:
 
 
 AUTO = "auto"
+_FOR_OWNER, _FOR_GROUP = 0o600, 0o660
 _FILE = "sqlite:///"
 
 
@@ -114,12 +116,36 @@ def _anchor_path(url: str, anchor: str | os.PathLike[str] | None) -> Path | None
     if anchor != AUTO:
         return Path(anchor)
     if url.startswith(_FILE):
-        return Path(url.removeprefix(_FILE) + ".anchor")
+        from hush.ledger.stores.sqlite import anchor_beside, real_path
+
+        return anchor_beside(real_path(url.removeprefix(_FILE)))
     return None
 
 
+def _refuse_unsealed(facts: Any, anchor: Anchor | None, secret: bytes | None) -> None:
+    """Refuse to go on without a secret where the anchor was sealed with one.
+
+    One line without a seal would lock out everybody who has the secret. A ledger of
+    before does not say in its first entry whether it is sealed; its anchor does.
+    """
+    if secret is None and (
+        facts.get("sealed") or (anchor is not None and anchor.sealed())
+    ):
+        raise LedgerError(
+            "the anchor of this ledger is sealed, and it was opened without the "
+            "secret: a line without a seal would spoil it. Nothing was written; pass "
+            "the secret with secret=..."
+        )
+
+
 def _anchor(
-    path: Path | None, genesis: Entry | None, secret: bytes | None, *, renew: bool
+    store: Store,
+    path: Path | None,
+    genesis: Entry | None,
+    secret: bytes | None,
+    *,
+    renew: bool,
+    shared: bool,
 ) -> Anchor | None:
     known = genesis.content if genesis is not None else None
     if path is None:
@@ -135,9 +161,15 @@ def _anchor(
         raise LedgerError(
             f"the anchor {str(path)!r} of this ledger is gone, so an older copy could "
             "not be told from the real one. Put it back, or start a new one with "
-            "renew_anchor=True."
+            f"renew_anchor=True.{store.other_names()}"
         )
-    return Anchor(path, secret, None if known is None else known["ledger"])
+    if known is not None:
+        _refuse_unsealed(known, None, secret)
+    mode = store.mode or (_FOR_GROUP if shared else _FOR_OWNER)
+    name = None if known is None else known["ledger"]
+    found = Anchor(path, secret, name, mode=mode)
+    _refuse_unsealed({}, found, secret)
+    return found
 
 
 def _not_remembered(anchor: Anchor) -> None:
@@ -169,6 +201,7 @@ def _begin(
     *,
     rehearsal: bool,
     lockout: int | None,
+    sealed: bool,
 ) -> Entry:
     found = transaction.first()
     if found is not None:  # another process was first
@@ -182,6 +215,8 @@ def _begin(
         "anchored": anchor is not None,
         "admin": admin.public if isinstance(admin, Admin) else admin,
     }
+    if anchor is not None:
+        body["sealed"] = sealed
     if lockout is not None:
         body["lockout"] = lockout
     return transaction.append(Kind.GENESIS, "", "", canonical(body))
@@ -203,21 +238,24 @@ def open_or_begin(
     admin: Admin | str | None,
     lockout: int | None,
     checked: bool,
+    shared: bool,
 ) -> Opened:
     """Open or begin the ledger at `url`; refuse one that is not whole."""
     if lockout is not None:
         lockout = checks.whole("lockout", lockout, at_least=1)
     path = _anchor_path(url, anchor)
     _not_deleted(url, path, secret)
-    store = open_store(url)
+    store = open_store(url, shared=shared)
     try:
         genesis = store.read(lambda transaction: transaction.first())
-        held = _anchor(path, genesis, secret, renew=renew_anchor)
+        held = _anchor(store, path, genesis, secret, renew=renew_anchor, shared=shared)
         if genesis is None:
-            genesis = store.run(
-                lambda t: _begin(t, held, admin, rehearsal=rehearsal, lockout=lockout)
-            )
+            given: dict[str, Any] = {"rehearsal": rehearsal, "lockout": lockout}
+            given["sealed"] = secret is not None
+            genesis = store.run(lambda t: _begin(t, held, admin, **given))
         facts = json.loads(genesis.body)
+        if held is not None:  # another process may have begun it just now
+            _refuse_unsealed(facts, held, secret)
         if held is not None and held.ledger != facts["ledger"]:
             raise LedgerError(
                 f"the anchor {str(held.path)!r} belongs to another ledger. Name the "
@@ -230,11 +268,19 @@ def open_or_begin(
                 f"this ledger is {kind} and stays so; it was opened with "
                 f"rehearsal={rehearsal}. Open it with rehearsal={not rehearsal}."
             )
-        if checked and not (verdict := verify_store(store, held)):
+        if checked and not (verdict := verify_store(store, held, quick=True)):
             raise LedgerError(
                 f"the ledger is not whole: {verdict}. Nothing is released from it; "
                 "restore the newest copy, and look at who could write to it.",
                 code="ledger-altered",
+            )
+        if held is not None:
+            store.anchored = held.last
+            if held.new:  # one that says nothing would know of no older copy
+                held.record(*store.read(lambda transaction: transaction.head()))
+        if not checked:
+            store.unchecked = functools.partial(
+                refuse_ungranted, pinned=authority.pinned
             )
         strict = _lockout(facts.get("lockout"), lockout)
         return Opened(store, held, facts["ledger"], rehearsal, authority, strict)
@@ -287,6 +333,7 @@ class Ledger:
         renew_anchor: bool = False,
         admin: Admin | str | None = None,
         check: bool = True,
+        shared: bool = False,
     ) -> "Ledger":
         """Open "sqlite:///budget.db", "postgresql://..." or "memory://".
 
@@ -299,7 +346,10 @@ class Ledger:
         tells a bit without noise. `anchor` is a second file that detects
         an old copy (beside an SQLite file by default), sealed with `secret`. A ledger
         begun with an `admin` has its accounts changed by signed entries only; a public
-        key in its place opens that ledger and no other.
+        key in its place opens that ledger and no other. `check=False` opens a long
+        ledger without reading it whole; before anything is written, its head is still
+        compared with the anchor and its limits with their grants. The files are made
+        for their owner alone; `shared` makes them for their group, too.
         """
         opened = open_or_begin(
             url,
@@ -310,6 +360,7 @@ class Ledger:
             admin=admin,
             lockout=lockout,
             checked=check,
+            shared=shared,
         )
         if dataset is None:
             known = None if budget else opened.store.read(accounts.only_dataset)
@@ -476,7 +527,8 @@ class Ledger:
             )
         self._refuse_listeners()
         plan = Plan.of(mechanism, query, version, notes)
-        outline = plan.outline(plan.curve)
+        _ = plan.curve  # of a plan that is asked again, it is known, and so its outline
+        outline = plan.outline
         key = key_or_new(key)
         at("reserve")
         event = self._payers.reserve(plan, key, delta, Kind.RESERVE)

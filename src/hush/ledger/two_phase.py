@@ -184,6 +184,15 @@ class Transaction(ABC):
         rows = self.rows("SELECT hash FROM hush_entry WHERE seq = ?", seq)
         return str(rows[0][0]) if rows else None
 
+    def last_grant(self, name: str) -> Entry | None:
+        """Return the entry that gave an account its limit."""
+        sql = (
+            f"SELECT {_FIELDS} FROM hush_entry WHERE scope = ? AND kind = 'grant' "
+            "ORDER BY seq DESC LIMIT 1"
+        )
+        rows = self.rows(sql, name)
+        return _entry(rows[0]) if rows else None
+
     def first(self) -> Entry | None:
         """Return the first entry, if the ledger has begun."""
         rows = self.rows(f"SELECT {_FIELDS} FROM hush_entry WHERE seq = 0")
@@ -285,6 +294,16 @@ class Transaction(ABC):
         self.later(sql, (*units, name))
 
 
+def replaced() -> LedgerError:
+    """Return what is said of a ledger that is not the one it was."""
+    return LedgerError(
+        "the ledger was replaced or rolled back while it was open: the last "
+        "entry that was seen is gone or another. Nothing is released from it; "
+        "restore the newest copy, and look at who could write to it.",
+        code="ledger-altered",
+    )
+
+
 # A connection belongs to the process that opened it. What a forked child inherited is
 # kept and never touched: closing it would reach the parent's.
 _inherited: list[Any] = []
@@ -309,6 +328,11 @@ class Store(ABC):
 
     durable: bool = True
     seen: tuple[int, str] = (-1, GENESIS)  # the last entry that this handle saw
+    # What the anchor says the ledger has come to, read before every write.
+    anchored: Callable[[], tuple[int, str] | None] | None = None
+    # What has to be found right before the first write, where nobody looked before.
+    unchecked: Callable[[Transaction], None] | None = None
+    mode: int | None = None  # who may read and write its file
     _owner: int  # the process that opened the connection
     _connection: Any
     _lock: Any
@@ -319,16 +343,38 @@ class Store(ABC):
         if seq >= 0:
             self.agree_with_seen(transaction.hash_of(seq), hash)
 
+    def check_past(
+        self, transaction: "Transaction", anchored: tuple[int, str] | None
+    ) -> None:
+        """Refuse to write to a ledger that lost what was seen of it or is anchored.
+
+        `anchored` was read before the transaction began: what is anchored was committed
+        before that.
+        """
+        self.check_seen(transaction)
+        if anchored is not None and anchored != self.seen:
+            self.agree_with_seen(transaction.hash_of(anchored[0]), anchored[1])
+        if self.unchecked is not None:
+            self.unchecked(transaction)
+            self.unchecked = None
+
+    def damage(self, *, quick: bool) -> str:
+        """Return what is wrong with the file, if the store has one; "" for nothing."""
+        return ""
+
+    def other_names(self) -> str:
+        """Return a sentence about other names of its file; "" where it has one."""
+        return ""
+
+    def last_anchored(self) -> tuple[int, str] | None:
+        """Return the last line of the anchor, where there is one."""
+        return None if self.anchored is None else self.anchored()
+
     @staticmethod
     def agree_with_seen(found: str | None, hash: str) -> None:
         """Compare the hash of an entry with the one it had when it was last seen."""
         if found != hash:
-            raise LedgerError(
-                "the ledger was replaced or rolled back while it was open: the last "
-                "entry that was seen is gone or another. Nothing is released from it; "
-                "restore the newest copy, and look at who could write to it.",
-                code="ledger-altered",
-            )
+            raise replaced()
 
     def drop_inherited_connection(self) -> None:
         """Give a forked child a lock of its own and no connection: it opens its own."""

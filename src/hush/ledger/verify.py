@@ -3,6 +3,7 @@
 The anchor is a second file, outside the ledger, that remembers how far it had come.
 """
 
+import errno
 import hashlib
 import hmac
 import json
@@ -12,13 +13,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, final
 
 from hush.errors import LedgerError
 from hush.ledger.accounts import SIGNED, signed
-from hush.ledger.budget import Balance, Units, readable
-from hush.ledger.hash_chain import CLOSING, GENESIS, OPENING, Kind, digest
+from hush.ledger.budget import Balance, Grid, Units, readable
+from hush.ledger.hash_chain import CLOSING, GENESIS, OPENING, Entry, Kind, digest
 from hush.ledger.two_phase import Store, Transaction
 
 # -- The anchor ------------------------------------------------------------------------
@@ -29,6 +31,9 @@ from hush.ledger.two_phase import Store, Transaction
 # past.
 
 _FIRST = "hush-anchor"
+_TAIL = 1024  # bytes at the end in which a whole line is looked for
+
+_UNWRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 # A flag that not every system has.
 _CLOSED_BY_CHILDREN = os.O_CLOEXEC if hasattr(os, "O_CLOEXEC") else 0
@@ -39,7 +44,8 @@ class Anchor:
     """Lines appended to `path`; keep it on another disk than the ledger.
 
     Guarantee: a line is written only for entries that are durable in the ledger, and
-    before the release they belong to is shown.
+    before the release they belong to is shown. While it is open, a file that was
+    removed, exchanged or cut is refused.
     """
 
     def __init__(
@@ -47,16 +53,23 @@ class Anchor:
         path: str | os.PathLike[str],
         secret: bytes | None = None,
         ledger: str | None = None,
+        *,
+        mode: int = 0o600,
     ) -> None:
-        self.path = Path(path).absolute()  # for good, as that of the ledger
+        self.path = Path(os.path.realpath(path))  # for good, as that of the ledger
         self._secret = secret
         self._descriptor: int | None = None
         self._owner = os.getpid()
-        if not self.path.exists():
-            self._create(ledger or secrets.token_hex(16))
+        self.new = not self.path.exists()
+        if self.new:
+            self._create(ledger or secrets.token_hex(16), mode)
         self.ledger = self._header()
+        self._least = 0  # bytes that this handle read or wrote: no fewer may be there
+        # Size and time of change when this handle last looked, and the line it found.
+        self._looked = (0, 0)
+        self._last: tuple[int, str] | None = None
 
-    def _create(self, ledger: str) -> None:
+    def _create(self, ledger: str, mode: int) -> None:
         """Write the first line under another name, so that nobody reads half of it."""
         folder = self.path.parent
         if not folder.is_dir():
@@ -64,6 +77,7 @@ class Anchor:
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=self.path.name + ".")
         try:
             with os.fdopen(descriptor, "w") as file:
+                os.fchmod(file.fileno(), mode)
                 file.write(f"{_FIRST} {ledger}\n")
                 file.flush()
                 os.fsync(file.fileno())
@@ -88,23 +102,36 @@ class Anchor:
         text = f"{self.ledger} {seq} {hash}".encode()
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()
 
-    def record(self, seq: int, hash: str) -> None:
-        """Append one line."""
+    def sealed(self) -> bool | None:
+        """Whether the lines on record are sealed; None where there is none."""
+        words = next(self._words(), None)
+        return None if words is None else words[2] != "-"
+
+    def _file(self) -> int:
+        """Return the descriptor of the file, kept for the life of this process."""
         if self._descriptor is None or self._owner != os.getpid():
-            flags = os.O_WRONLY | os.O_APPEND | _CLOSED_BY_CHILDREN
+            flags = os.O_APPEND | _CLOSED_BY_CHILDREN
             try:
-                self._descriptor = os.open(self.path, flags)
+                self._descriptor = os.open(self.path, os.O_RDWR | flags)
             except OSError as problem:
-                raise self._lost(problem) from None
+                if problem.errno not in _UNWRITABLE:
+                    raise
+                self._descriptor = os.open(self.path, os.O_RDONLY | flags)
             self._owner = os.getpid()
+        return self._descriptor
+
+    def record(self, seq: int, hash: str) -> None:
+        """Append one line; where nothing can be written, find that it is there."""
         # One write: lines of several processes never mix. A line cut short by a full
         # disk is closed by the newline that starts the next one.
         line = f"\n{seq} {hash} {self._mac(seq, hash)}\n".encode()
         try:
-            if os.write(self._descriptor, line) != len(line):
+            if os.write(self._file(), line) != len(line):
                 raise OSError("short write")
+            self._least = os.lseek(self._file(), 0, os.SEEK_CUR)
         except OSError as problem:
-            raise self._lost(problem) from None
+            if problem.errno != errno.EBADF or (seq, hash) not in self.lines():
+                raise self._lost(problem) from None
 
     def _lost(self, problem: OSError) -> LedgerError:
         return LedgerError(
@@ -113,29 +140,83 @@ class Anchor:
             "shown. Mend the anchor and ask again with the same key."
         )
 
+    def last(self) -> tuple[int, str] | None:
+        """Return the last (sequence, hash) on record; None where there is none.
+
+        Guarantee: of the file that this handle has written to all along: one that was
+        removed, exchanged or cut since is refused.
+        """
+        try:
+            descriptor = self._file()
+            here, kept = os.stat(self.path), os.fstat(descriptor)
+            same = (here.st_dev, here.st_ino) == (kept.st_dev, kept.st_ino)
+            if not same or kept.st_size < self._least:
+                raise _altered(self.path, "was exchanged or cut")
+            looked = kept.st_size, kept.st_mtime_ns
+            if looked == self._looked:
+                return self._last
+            tail = os.pread(descriptor, _TAIL, max(0, kept.st_size - _TAIL))
+        except OSError as problem:
+            what = f"cannot be reached ({type(problem).__name__})"
+            raise _altered(self.path, what) from None
+        # A line cut short by a crash is passed over, as `lines` does.
+        for line in reversed(tail.decode("ascii", "replace").split("\n")):
+            words = _words_of(line)
+            if words is not None:
+                self._last = self._checked(words)
+                break
+        self._looked, self._least = looked, kept.st_size
+        return self._last
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield every (sequence, hash) on record, oldest first."""
+        return map(self._checked, self._words())
+
+    def _words(self) -> Iterator[tuple[int, str, str]]:
         with self.path.open() as file:
             next(file, None)
-            for line in file:
-                words = line.split()
-                if len(words) != 3 or not words[0].isdecimal() or len(words[1]) != 64:
-                    continue  # blank, or cut short
-                seq, hash, mac = int(words[0]), words[1], words[2]
-                if self._secret is not None and not hmac.compare_digest(
-                    mac, self._mac(seq, hash)
-                ):
-                    raise LedgerError(
-                        f"the anchor's line for entry {seq} is not sealed with this "
-                        "secret: it was forged, or the secret is another one."
-                    )
-                yield seq, hash
+            yield from (words for line in file if (words := _words_of(line)))
+
+    def _checked(self, words: tuple[int, str, str]) -> tuple[int, str]:
+        seq, hash, mac = words
+        if self._secret is not None and not hmac.compare_digest(
+            mac, self._mac(seq, hash)
+        ):
+            raise LedgerError(
+                f"the anchor's line for entry {seq} is not sealed with this "
+                f"secret: it was forged, or {_OTHER[mac == '-']}"
+            )
+        return seq, hash
 
     def close(self) -> None:
         """Close the file."""
         if self._descriptor is not None and self._owner == os.getpid():
             os.close(self._descriptor)
         self._descriptor = None
+
+
+# What else may have happened to a line with another seal, and to one without.
+_OTHER = (
+    "the secret is another one.",
+    "written without secret= by a version of hush that let it. If you know who it "
+    "was, put the anchor aside and begin another with renew_anchor=True.",
+)
+
+
+def _words_of(line: str) -> tuple[int, str, str] | None:
+    """Return the sequence, hash and seal of a line; None of one that was cut short."""
+    words = line.split()
+    if len(words) != 3 or not words[0].isdecimal() or len(words[1]) != 64:
+        return None  # blank, or cut short
+    return int(words[0]), words[1], words[2]
+
+
+def _altered(path: Path, what: str) -> LedgerError:
+    return LedgerError(
+        f"the anchor {str(path)!r} of the open ledger {what}. Nothing is released; put "
+        "it back, and look at who could write to it.",
+        code="ledger-altered",
+    )
 
 
 # -- The verdict -----------------------------------------------------------------------
@@ -187,6 +268,7 @@ class _Replay:
 
     def __init__(self) -> None:
         self.limit: dict[str, Units] = {}
+        self.grid: dict[str, Grid] = {}
         self.spent: dict[str, Units] = {}
         self.opened: dict[tuple[str, str], tuple[Kind, dict[str, Units]]] = {}
         self.started: set[tuple[str, str]] = set()
@@ -201,6 +283,7 @@ class _Replay:
             self.admin = body.get("admin")
         elif kind is Kind.GRANT:
             self.limit[scope] = (body["limit"][0], body["limit"][1])
+            self.grid[scope] = _grid(body)
             self.spent.setdefault(scope, (0, 0))
         elif kind is Kind.LINK:
             if "carried" in body:  # what the data set had spent before
@@ -259,8 +342,47 @@ def _follow(row: Sequence[Any], seq: int, prev: str, replay: _Replay) -> str:
     return str(hash)
 
 
-def _same(balance: Balance | None, limit: Units, spent: Units) -> bool:
-    return balance is not None and balance.limit == limit and balance.spent == spent
+def _grid(grant: Any) -> Grid:
+    """Return the notion and the grains that a grant gives an account."""
+    first, second = grant["powers"]
+    return Grid(grant["notion"], (first, second), Fraction(grant["delta"]))
+
+
+def refuse_ungranted(transaction: Transaction, pinned: str | None) -> None:
+    """Refuse accounts whose limit is not that of their last grant, signed if it must.
+
+    Guarantee: reads a few entries of each account, however long the history is.
+    """
+    for balance in transaction.balances():
+        entry = transaction.last_grant(balance.name)
+        if entry is None or not _grants(entry, balance, pinned):
+            raise LedgerError(
+                f"the limit of {readable(balance.name)} is not the one that was "
+                "granted. Nothing is released from this ledger; restore the newest "
+                "copy, and look at who could write to it.",
+                code="ledger-altered",
+            )
+
+
+def _grants(entry: Entry, balance: Balance, pinned: str | None) -> bool:
+    place = entry.seq, entry.kind, entry.scope, entry.key, entry.body, entry.prev
+    if not entry.sound() or (pinned and not signed(pinned, *place)):
+        return False
+    try:
+        content = entry.content
+        limit = (content["limit"][0], content["limit"][1])
+        return (_grid(content), limit) == (balance.grid, balance.limit)
+    except (ValueError, KeyError, TypeError, IndexError):
+        return False
+
+
+def _same(balance: Balance | None, replay: _Replay, name: str) -> bool:
+    return (
+        balance is not None
+        and balance.grid == replay.grid[name]
+        and balance.limit == replay.limit[name]
+        and balance.spent == replay.spent[name]
+    )
 
 
 def verify(transaction: Transaction, anchored: list[tuple[int, str]] | None) -> Verdict:
@@ -293,9 +415,7 @@ def verify(transaction: Transaction, anchored: list[tuple[int, str]] | None) -> 
             return Verdict(len(hashes), bad, reason, last)
     stored = {balance.name: balance for balance in transaction.balances()}
     for name in sorted(set(stored) | set(replay.limit)):
-        if name not in replay.limit or not _same(
-            stored.get(name), replay.limit[name], replay.spent[name]
-        ):
+        if name not in replay.limit or not _same(stored.get(name), replay, name):
             reason = f"the sums of {readable(name)} are not those of its charges"
             return Verdict(len(hashes), None, reason, last)
     return Verdict(len(hashes), anchored=last, voided=replay.voided)
@@ -316,7 +436,18 @@ def _against(
     return bad, last
 
 
-def verify_store(store: Store, anchor: Anchor | None) -> Verdict:
-    """Verify a store against its anchor."""
+def verify_store(
+    store: Store, anchor: Anchor | None, *, quick: bool = False
+) -> Verdict:
+    """Verify a store against its anchor, and the file it lies in.
+
+    `quick` leaves out what takes long in a file: whether its indexes say the same as
+    its tables.
+    """
     lines = None if anchor is None else list(anchor.lines())
-    return store.read(lambda transaction: verify(transaction, lines))
+    found = store.read(lambda transaction: verify(transaction, lines))
+    damage = store.damage(quick=quick) if found else ""
+    if damage:
+        reason = f"the file is damaged: {damage}"
+        return Verdict(found.entries, None, reason, found.anchored)
+    return found

@@ -52,7 +52,7 @@ def packed_coins(chance: Fraction, count: int, source: Source) -> Bytes:
 
     Example:
         >>> from hush.noise import SECURE
-        >>> packed(Fraction(1), 2, SECURE).tolist()
+        >>> packed_coins(Fraction(1), 2, SECURE).tolist()
         [255, 255]
     """
     words = -(-count // 8)

@@ -16,15 +16,18 @@ from hush.mechanisms.optimal_partition_selection import (
     choose_key_selection,
 )
 from hush.mechanisms.partition_selection import KeySelection
+from hush.mechanisms.quantiles.clipped_mean import ClippedMean
 from hush.mechanisms.quantiles.grouped_histograms import Cells
 from hush.mechanisms.quantiles.grouped_interval import CellInterval
 from hush.mechanisms.quantiles.grouped_quantile import CellQuantile
 from hush.mechanisms.quantiles.grouped_top_k import CellTop
 from hush.mechanisms.quantiles.quantile import Quantile
+from hush.mechanisms.quantiles.unbounded_quantile import UnboundedQuantile
 from hush.mechanisms.quantiles.winsorized_mean import WinsorizedMean
 from hush.mechanisms.queries import count, mean, proportion, sum, variance
 from hush.mechanisms.query import Query
 from hush.mechanisms.randomized_response import RandomizedResponse
+from hush.mechanisms.selection.base_measure import StepDensity
 from hush.mechanisms.selection.exponential import Exponential
 from hush.mechanisms.selection.noisy_max import NoisyMax
 from hush.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -42,6 +45,7 @@ __all__ = [
     "CellQuantile",
     "CellTop",
     "Cells",
+    "ClippedMean",
     "DiscreteGaussian",
     "Error",
     "Exponential",
@@ -64,8 +68,10 @@ __all__ = [
     "Records",
     "SparseVector",
     "Staircase",
+    "StepDensity",
     "TopK",
     "TreeSum",
+    "UnboundedQuantile",
     "WinsorizedMean",
     "choose_key_selection",
     "count",

@@ -24,7 +24,7 @@ def positive_sensitivity(sensitivity: Any) -> Fraction:
     """Return a sensitivity above zero: a constant answer needs no noise.
 
     Example:
-        >>> moved(0.5)
+        >>> positive_sensitivity(0.5)
         Fraction(1, 2)
     """
     if callable(sensitivity):
@@ -38,7 +38,7 @@ def check_names(kind: Any, public: dict[str, Any]) -> None:
 
     Example:
         >>> from hush.mechanisms import Laplace
-        >>> named(Laplace, {"step": 1})
+        >>> check_names(Laplace, {"step": 1})
     """
     made: Any = kind  # a mechanism from outside of hush may be no dataclass
     if not is_dataclass(made):

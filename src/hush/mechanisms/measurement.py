@@ -147,19 +147,16 @@ class Measurement:
             return None
 
     def draw(self, data: Any, source: Source, earlier: tuple[Any, ...] = ()) -> Any:
-        """Return the noisy answer: the only lines that touch data."""
+        """Return the noisy answer: the only lines that touch data.
+
+        Where the query fails, its public `default` stands for the exact answer.
+        """
         if self.bound is not None:
             bound = self.bound
             if self.finish is not None:
                 bound = replace(bound, query=replace(bound.query, finish=None))
             with declare_sensitivity(1):
                 return run_unobserved(bound)(data, source=source)
-        value = self._answer(data, earlier)
-        with declare_sensitivity(self.sensitivity):
-            return run_unobserved(self.mechanism)(value, source=source)
-
-    def _answer(self, data: Any, earlier: tuple[Any, ...]) -> Any:
-        """Return the exact answer, or the query's public `default` where it fails."""
         try:
             value = self.query(data, earlier) if self.adaptive else self.query(data)
             self._refuse_more(value)
@@ -167,7 +164,8 @@ class Measurement:
             if self.default is None:
                 raise
             value = self.default
-        return value
+        with declare_sensitivity(self.sensitivity):
+            return run_unobserved(self.mechanism)(value, source=source)
 
     def _refuse_more(self, value: Any) -> None:
         """Refuse more numbers than were charged, on a lattice where that matters.

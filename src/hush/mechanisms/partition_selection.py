@@ -180,7 +180,8 @@ class KeySelection(Mechanism):
 
     @cached_property
     def _curve_of_one(self) -> Curve:
-        noise = _gaussian(self._exact, self.whole, self._people)
+        norm = _norm(self.whole, self._people)
+        noise = lattice_curve(self._exact, norm, scalar=False)
         odds = self._people * self.odds
         if isinstance(noise, GDP) and _separate(noise.mu, odds):
             return worst([noise, Approx(epsilon=0.0, delta=odds)])
@@ -229,12 +230,14 @@ class KeySelection(Mechanism):
         """Return the mechanism whose noise costs δ = `noise`, its threshold `tail`."""
         sample = cls(std=1, threshold=1, **public)
         whole, people = sample.whole, sample._people
-
-        def meets_delta(std: float) -> bool:
-            curve = _gaussian(Fraction(std), whole, people)
-            return bool(curve.delta_at(epsilon) <= noise)
-
-        std = calibration.smallest(lambda unit: unit * whole, meets_delta)
+        norm = _norm(whole, people)
+        std = calibration.smallest(
+            lambda unit: unit * whole,
+            lambda std: bool(
+                lattice_curve(Fraction(std), norm, scalar=False).delta_at(epsilon)
+                <= noise
+            ),
+        )
         threshold = _lowest(
             law.DiscreteGaussian(Fraction(std)),
             sample.keys_per_person,
@@ -258,10 +261,12 @@ def _divisions(delta: float) -> Iterator[tuple[float, float]]:
         yield delta * share, delta * (1 - share)
 
 
-def _gaussian(std: Fraction, whole: int, people: int) -> Curve:
-    # Votes are not negative, so those of two people are at most √2 apart.
-    norm = Fraction(whole) if people == 1 else whole * math.sqrt(2) * (1 + 2.0**-50)
-    return lattice_curve(std, norm, scalar=False)
+def _norm(whole: int, people: int) -> Fraction | float:
+    """Return the ℓ2 distance between the votes of neighbors.
+
+    Votes are not negative, so those of two people are at most √2 apart.
+    """
+    return Fraction(whole) if people == 1 else whole * math.sqrt(2) * (1 + 2.0**-50)
 
 
 def _separate(mu: float, odds: float) -> bool:

@@ -221,8 +221,10 @@ def exponential_argmax(
 class _Pieces:
     """Pieces by their weight, cells·e^(score/scale), relative to the heaviest."""
 
-    def __init__(self, scores: NDArray[Any], cells: Integers, scale: Fraction) -> None:
-        inside = cells > 0
+    def __init__(
+        self, scores: NDArray[Any], cells: NDArray[Any], scale: Fraction
+    ) -> None:
+        inside = np.asarray(cells > 0, dtype=np.bool_)
         self._scores, self._cells, self._scale = scores, cells, scale
         best = scores[inside].max()
         self._best = fraction(best)
@@ -258,11 +260,28 @@ def piecewise(
         >>> piecewise(np.array([0, 10**6]), np.array([5, 0]))[0]
         0
     """
-    exact = checks.rational("scale", scale)
-    if scores.shape != cells.shape or not np.any(cells > 0):
-        raise InvalidArgument(
-            "cells must name a size for every score, and one above 0."
-        )
-    sampler = SoftmaxSampler(_Pieces(scores, cells, exact))
-    piece = int(sampler.draw(1, source)[0])
+    piece = weighted(scores, cells, scale, source=source)
     return piece, integers(int(cells[piece]), source=source)
+
+
+def weighted(
+    scores: NDArray[Any],
+    weights: NDArray[Any],
+    scale: Any = 1,
+    *,
+    source: Source = SECURE,
+) -> int:
+    """Return a place with probability ∝ weight·e^(score/scale).
+
+    Guarantee: the law is exact for whole weights of any size that a float can hold; a
+    weight of 0 is never chosen, however high its score.
+
+    Example:
+        >>> weighted(np.array([0, 10**6]), np.array([5, 0]))
+        0
+    """
+    exact = checks.rational("scale", scale)
+    if scores.shape != weights.shape or not np.any(weights > 0):
+        raise InvalidArgument("weights must name one for every score, and one above 0.")
+    sampler = SoftmaxSampler(_Pieces(scores, weights, exact))
+    return int(sampler.draw(1, source)[0])

@@ -136,26 +136,26 @@ class GeometricSampler:
         """Return `count` draws by the same steps for every value."""
         top = self._top.draw(count, source)
         middle = self._middle.draw(count, source) if self._middle else np.int64(0)
-        rest = self._low_digits(count, source) if self._low_bits else np.int64(0)
+        if not self._low_bits:
+            return self._join_digits(top, middle, np.int64(0))
+        # Low digits with P(v) ∝ r^v on 0..2^low-1; rejected ones are drawn again.
+        rest = source.integers(count, self._low_bits)
+        kept = self._accepted(rest, self._tests(count, source), source)
+        while not kept.all():
+            again = source.integers(int(count - kept.sum()), self._low_bits)
+            rest[~kept] = again
+            kept[~kept] = self._accepted(again, self._tests(again.size, source), source)
         return self._join_digits(top, middle, rest)
+
+    def _tests(self, count: int, source: Source) -> NDArray[np.uint64]:
+        words = source.words(count, np.uint64)
+        return words >> np.uint64(64 - self._word.bits)
 
     def _join_digits(self, top: Integers, middle: Any, rest: Any) -> Integers:
         sign = top >> 63
         digits = (middle << self._low_bits) | rest
         joined: Integers = (((top ^ sign) << self._exponent) | digits) ^ sign
         return joined
-
-    def _low_digits(self, count: int, source: Source) -> Integers:
-        """Return low digits with P(v) ∝ r^v on 0..2^low-1, by rejection."""
-        rest = source.integers(count, self._low_bits)
-        kept = self._accepted(rest, self._tests(count, source), source)
-        if not kept.all():  # rejected digits are drawn again
-            rest[~kept] = self._low_digits(int(count - kept.sum()), source)
-        return rest
-
-    def _tests(self, count: int, source: Source) -> NDArray[np.uint64]:
-        words = source.words(count, np.uint64)
-        return words >> np.uint64(64 - self._word.bits)
 
     def _accepted(
         self, rest: Integers, tests: NDArray[np.uint64], source: Source

@@ -272,7 +272,7 @@ def checked_source(source: Any) -> Source:
     """Return a source of randomness, or say what one is.
 
     Example:
-        >>> sourced(SECURE)
+        >>> checked_source(SECURE)
         SECURE
     """
     if isinstance(source, Source):

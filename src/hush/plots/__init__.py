@@ -12,6 +12,7 @@ from hush.plots.budget_plot import budget
 from hush.plots.curve_plots import profile, tradeoff
 from hush.plots.error_plot import error
 from hush.plots.interval_plots import bars, release
+from hush.plots.posterior_plot import posterior
 from hush.plots.style import save
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "bars",
     "budget",
     "error",
+    "posterior",
     "profile",
     "release",
     "save",

@@ -22,7 +22,7 @@ from hush.display import facts, if_known
 from hush.errors import InvalidArgument
 from hush.privacy import duality
 from hush.privacy.discrete_pair import Atoms, above, below
-from hush.privacy.rounding import Floats, down, numbers, scalar, up
+from hush.privacy.rounding import Floats, crossing_ends, down, numbers, scalar, up
 
 if TYPE_CHECKING:
     from hush.privacy.pld.loss_distribution import Components
@@ -74,15 +74,16 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
             >>> f"{GDP(mu=1.0).delta_at(1.0):.6f}"
             '0.126937'
         """
-        return self._worst(numbers("epsilon", epsilon), 1)
+        epsilon = numbers("epsilon", epsilon)
+        chosen = BOTH[:1] if self.symmetric else BOTH
+        found = [self.profile(direction, epsilon)[1] for direction in chosen]
+        return scalar(np.clip(np.maximum.reduce(found), 0.0, 1.0))
 
     def delta_at_lower(self, epsilon: ArrayLike) -> Any:
         """Return a δ below which (ε, δ)-privacy is not promised."""
-        return self._worst(numbers("epsilon", epsilon), 0)
-
-    def _worst(self, epsilon: Floats, side: int) -> Any:
+        epsilon = numbers("epsilon", epsilon)
         chosen = BOTH[:1] if self.symmetric else BOTH
-        found = [self.profile(direction, epsilon)[side] for direction in chosen]
+        found = [self.profile(direction, epsilon)[0] for direction in chosen]
         return scalar(np.clip(np.maximum.reduce(found), 0.0, 1.0))
 
     def epsilon_at(self, delta: ArrayLike) -> Any:
@@ -93,7 +94,9 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
             >>> f"{GDP(mu=1.0).epsilon_at(1e-5):.5f}"
             '4.37718'
         """
-        return self._each(self._epsilon, numbers("delta", delta, at_most=1.0))
+        delta = numbers("delta", delta, at_most=1.0)
+        found = [self._epsilon(float(value)) for value in delta.flat]
+        return scalar(np.array(found, dtype=np.float64).reshape(delta.shape))
 
     def epsilon_at_lower(self, delta: ArrayLike) -> Any:
         """Return an ε below which (ε, δ)-privacy is not promised."""
@@ -104,10 +107,10 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
         return scalar(np.array(found, dtype=np.float64).reshape(values.shape))
 
     def _epsilon(self, delta: float) -> float:
-        return duality.crossing(lambda epsilon: float(self.delta_at(epsilon)), delta)
+        return crossing_ends(lambda e: float(self.delta_at(e)), delta)[1]
 
     def _epsilon_lower(self, delta: float) -> float:
-        return duality.crossing_lower(lambda e: float(self.delta_at_lower(e)), delta)
+        return crossing_ends(lambda e: float(self.delta_at_lower(e)), delta)[0]
 
     # -- hypothesis testing ------------------------------------------------------
 
@@ -240,20 +243,49 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
         return math.inf
 
     @cached_property
-    def _knots(self) -> Floats:
-        return duality.knots(self.delta_at, top=self._negligible_at)
+    def _known_knots(self) -> dict[int, Floats]:
+        return {}
+
+    def _knots(self, thin: int = 1) -> Floats:
+        """Return ε from 0 to where δ has become negligible, one in `thin` of them."""
+        known = self._known_knots
+        if thin in known:
+            return known[thin]
+        start, floor = float(self.delta_at(0.0)), float(self.delta_at(math.inf))
+        top = self._negligible_at if start > floor else 0.0
+        if math.isinf(top):
+            chosen = BOTH[:1] if self.symmetric else BOTH
+            # `delta_at` of one number without its checks: it is asked often.
+            top = crossing_ends(
+                lambda epsilon: float(
+                    np.clip(
+                        np.maximum.reduce(
+                            [self.profile(d, np.asarray(epsilon))[1] for d in chosen]
+                        ),
+                        0.0,
+                        1.0,
+                    )
+                ),
+                min(max(floor * (1 + 1e-9), duality.NEGLIGIBLE), start),
+            )[1]
+        found = np.array([0.0, 1.0])
+        if top > 0:  # else δ is negligible from the start, or never falls
+            found = duality.first_knots(top, thin)
+            found = duality.even_knots(found, self.delta_at(found), thin)
+        known[thin] = found
+        return found
 
     @cached_property
     def atoms_above(self) -> Atoms:
         """A finite pair that dominates the remove direction."""
-        knots = self._knots
+        knots = self._knots()
         forward, backward = (self.profile(each, knots)[1] for each in BOTH)
         return above(knots, np.asarray(forward), np.asarray(backward))
 
     @cached_property
     def atoms_below(self) -> Atoms:
         """A finite pair that the remove direction dominates."""
-        knots = self._knots
+        knots = self._knots()
         forward, backward = (self.profile(each, knots) for each in BOTH)
         return below(knots, forward, backward)
 
@@ -269,7 +301,7 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
 
         if self._coarse == 1:
             return discrete_loss.both(self.atoms_above)
-        knots = duality.knots(self.delta_at, thin=self._coarse, top=self._negligible_at)
+        knots = self._knots(thin=self._coarse)
         forward = np.asarray(self.profile(Direction.REMOVE, knots)[1])
         if self.symmetric:
             return discrete_loss.both(above(knots, forward, forward))
@@ -371,12 +403,12 @@ class Side:
     def epsilon_at(self, delta: float) -> float:
         """Return ε of this direction alone, rounded up."""
         delta = checks.real("delta", delta, at_least=0, at_most=1)
-        return duality.crossing(lambda epsilon: float(self.delta_at(epsilon)), delta)
+        return crossing_ends(lambda e: float(self.delta_at(e)), delta)[1]
 
     def epsilon_at_lower(self, delta: float) -> float:
         """Return ε of this direction alone, rounded down."""
         delta = checks.real("delta", delta, at_least=0, at_most=1)
-        return duality.crossing_lower(lambda e: float(self.delta_at_lower(e)), delta)
+        return crossing_ends(lambda e: float(self.delta_at_lower(e)), delta)[0]
 
 
 def checked_curve(name: str, value: Any) -> Curve:

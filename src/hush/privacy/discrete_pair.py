@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hush.errors import InvalidArgument
-from hush.privacy.rounding import ULP, Bracket, Floats, down, up
+from hush.privacy.rounding import ULP, Floats, up
 
 # More than the rounding of a sum of a few thousand positive terms.
 GUARD = 1e-13
@@ -256,16 +256,18 @@ def below(
     )
 
 
-def reduced_bracket(epsilon_0: float, delta_0: float, epsilon: Floats) -> Bracket:
-    """Bracket the hockey-stick of that pair: δ₀ + (1-δ₀)(e^ε₀ - e^ε)/(1 + e^ε₀)."""
+def reduced_delta(epsilon_0: float, delta_0: float, epsilon: Floats) -> Floats:
+    """Return the hockey-stick of that pair: δ₀ + (1-δ₀)(e^ε₀ - e^ε)/(1 + e^ε₀).
+
+    To eight roundings.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         gain = -np.expm1(np.minimum(epsilon - epsilon_0, 0.0)) / (
             1 + np.exp(-epsilon_0)
         )
         if math.isinf(epsilon_0):
             gain = np.ones_like(epsilon)
-    exact = delta_0 + (1 - delta_0) * gain
-    return down(exact, 8), np.minimum(up(exact, 8), 1.0)
+    return np.asarray(delta_0 + (1 - delta_0) * gain)
 
 
 def randomized_response(epsilon: float, delta: float = 0.0) -> Atoms:

@@ -18,34 +18,6 @@ _FAR = 700.0  # e to this power is still a float
 _SMALLEST = 745.0  # minus the log of the smallest float
 
 
-def crossing(delta_at: Callable[[float], float], delta: float) -> float:
-    """Return the smallest ε >= 0 with delta_at(ε) <= δ, rounded up; or infinity."""
-    return _cross(delta_at, delta)[1]
-
-
-def crossing_lower(delta_at: Callable[[float], float], delta: float) -> float:
-    """Return an ε at which delta_at(ε) still exceeds δ, as large as can be; or zero."""
-    return _cross(delta_at, delta)[0]
-
-
-def _cross(delta_at: Callable[[float], float], delta: float) -> tuple[float, float]:
-    if delta >= 1.0 or delta_at(0.0) <= delta:
-        return 0.0, 0.0
-    if delta_at(math.inf) > delta:
-        return math.inf, math.inf
-    low, high = 0.0, 1.0
-    while delta_at(high) > delta:
-        low, high = high, 2 * high
-        if high > 1e12:  # no guarantee: better to say that there is none
-            return low, math.inf
-    while low == 0.0 and high > 1e-300:
-        if delta_at(high / 4) > delta:
-            low = high / 4
-        else:
-            high /= 4
-    return crossing_ends(delta_at, delta, low, high)
-
-
 def tradeoff(delta_at: Callable[[Any], Any], alpha: float) -> float:
     """Return sup over ε of f_{ε,δ(ε)}(α): any ε is sound, the best one tight.
 
@@ -62,7 +34,7 @@ def tradeoff(delta_at: Callable[[Any], Any], alpha: float) -> float:
         )
 
     right = -math.log(alpha) if alpha > 0 else _SMALLEST
-    left = crossing(lambda e: float(delta_at(e)), 1.0 - alpha)
+    left = crossing_ends(lambda e: float(delta_at(e)), 1.0 - alpha)[1]
     # Beyond it the error is negative: half as far again, lest the end be the optimum.
     left = min(_FAR, 1.5 * left + 2.0) if math.isfinite(left) else _FAR
     found = maximize(error, -left, min(right, _SMALLEST))
@@ -153,32 +125,23 @@ def mu_of_pure(epsilon: float) -> float:
     return float(up(-2 * scipy.special.ndtri_exp(corner), 64)) if epsilon > 0 else 0.0
 
 
-def knots(
-    delta_at: Callable[[Any], Any], *, thin: int = 1, top: float = math.inf
-) -> Floats:
-    """Return ε from 0 to where δ has become negligible or has stopped falling.
-
-    One in `thin` of the usual number; `top` where it is known that δ is negligible.
-    """
-    floor = float(delta_at(math.inf))
-    start = float(delta_at(0.0))
-    if start <= floor:
-        return np.array([0.0, 1.0])
-    goal = max(floor * (1 + 1e-9), NEGLIGIBLE)
-    if not math.isfinite(top):
-        top = crossing(lambda e: float(delta_at(e)), min(goal, start))
+def first_knots(top: float, thin: int) -> Floats:
+    """Return ε from 0 to `top`, beyond which δ is negligible; one in `thin` of them."""
     top = top if math.isfinite(top) else _FAR
-    if top == 0:  # negligible from the start
-        return np.array([0.0, 1.0])
     # Even steps resolve the bulk, a geometric start profiles that fall at once.
     found = np.union1d(
         np.linspace(0.0, top, 300 // thin), np.geomspace(top * 1e-7, top, 500 // thin)
     )
-    found = found[np.concatenate([[True], np.diff(found) > 1e-9 * top])]
+    apart = np.concatenate([[True], np.diff(found) > 1e-9 * top])
+    return np.asarray(found[apart])
+
+
+def even_knots(found: Floats, delta: Floats, thin: int) -> Floats:
+    """Return knots between which chords err equally, from first ones and δ there."""
     # Cells that hold more of the loss get more knots: h ∝ density^(-1/3) spreads the
     # error of the chords evenly.
-    step = np.diff(found)
-    drop = -np.diff(np.asarray(delta_at(found)))
+    top, step = found[-1], np.diff(found)
+    drop = -np.diff(delta)
     mass = np.maximum(drop / -np.expm1(-step) - np.append(drop[1:], 0.0), 0.0)
     weight = (np.maximum(mass, 0.0) / step) ** (1 / 3)
     share = np.append(0.0, np.cumsum(weight * step))

@@ -30,14 +30,16 @@ def up(value: ArrayLike, ulps: float = 4) -> Any:
     # Zero stays zero: what is impossible is not made possible by rounding.
     value = np.asarray(value, dtype=np.float64)
     raised = np.nextafter(value * (1 + ulps * ULP), np.inf)
-    return scalar(np.where(value == 0, 0.0, raised))
+    raised = np.where(value == 0, 0.0, raised)
+    return raised if raised.ndim else raised.item()
 
 
 def down(value: ArrayLike, ulps: float = 4) -> Any:
     """Return `value`, non-negative, lowered by a relative `ulps` units."""
     value = np.asarray(value, dtype=np.float64)
     lowered = np.nextafter(value * (1 - ulps * ULP), -np.inf)
-    return scalar(np.where(np.isinf(value), value, np.maximum(lowered, 0.0)))
+    lowered = np.where(np.isinf(value), value, np.maximum(lowered, 0.0))
+    return lowered if lowered.ndim else lowered.item()
 
 
 def at_least(number: Fraction) -> float:
@@ -95,30 +97,48 @@ def numbers(
 # -- Roots of falling functions, on the side that was seen to be safe ------------------
 
 
+def _log_ratio(value: float, log_level: float) -> float:
+    """Return log(value) - log_level; 800 or so where a logarithm is infinite."""
+    # Logs of floats lie within ±745: what has none is given a height beyond.
+    if math.isinf(value):
+        return 800.0
+    return (math.log(value) if value > 0 else -800.0) - max(log_level, -790.0)
+
+
 def crossing_ends(
     function: Callable[[float], float],
     level: float,
-    low: float,
-    high: float,
+    low: float = 0.0,
+    high: float = 0.0,
     *,
     relative: float = 4 * ULP,
 ) -> tuple[float, float]:
     """Return neighbors low < high with function(low) > level >= function(high).
 
-    `function` falls and is positive; the bracket holds at the ends that are given. The
-    secant runs on logarithms, with bisection wherever it stalls.
+    `function` falls and is not negative; the bracket holds at the ends that are given.
+    Without them it is δ(ε): the ends are looked for, and are both zero, or infinite,
+    where δ is at most, or above, the level everywhere. The secant runs on logarithms,
+    with bisection wherever it stalls.
     """
+    if not high:
+        if level >= 1.0 or function(0.0) <= level:
+            return 0.0, 0.0
+        if function(math.inf) > level:
+            return math.inf, math.inf
+        high = 1.0
+        while function(high) > level:
+            low, high = high, 2 * high
+            if high > 1e12:  # no guarantee: better to say that there is none
+                return low, math.inf
+        while low == 0.0 and high > 1e-300:
+            low, high = (
+                (high / 4, high) if function(high / 4) > level else (low, high / 4)
+            )
     target = math.log(level) if level > 0 else -math.inf
 
-    def height(x: float) -> float:
-        value = function(x)
-        # Logs of floats lie within ±745: what has none is given a height beyond.
-        if math.isinf(value):
-            return 800.0
-        return (math.log(value) if value > 0 else -800.0) - max(target, -790.0)
-
     # The secant goes through the two points nearest to the level, the nearer one last.
-    seen = sorted(((height(x), x) for x in (low, high)), key=lambda p: -abs(p[0]))
+    seen = [(_log_ratio(function(x), target), x) for x in (low, high)]
+    seen = sorted(seen, key=lambda p: -abs(p[0]))
     hair, stalled = 0.4 * relative, 0
     for _ in range(200):  # halving alone would need some fifty for floats side by side
         if high - low <= relative * high:
@@ -135,7 +155,7 @@ def crossing_ends(
             near, stalled = middle, min(stalled, 1)
         if not low < middle < high:
             break
-        value = height(middle)
+        value = _log_ratio(function(middle), target)
         crossed = (value > 0) == (middle < near)
         hair = 0.4 * relative if middle == near or crossed else 8 * hair
         low, high = (middle, high) if value > 0 else (low, middle)

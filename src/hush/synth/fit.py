@@ -78,7 +78,7 @@ def nearest_tables(
 
     Example:
         >>> pair = Table((0, 1), np.array([[40.0, -3.0], [0.0, 62.0]]), 1.0)
-        >>> nearest((2, 2), [pair], 99.0)[0].counts.round(3).tolist()
+        >>> nearest_tables((2, 2), [pair], 99.0)[0].counts.round(3).tolist()
         [[38.5, 0.0], [0.0, 60.5]]
     """
     found, lost = list(tables), [np.zeros_like(table.counts) for table in tables]
@@ -123,7 +123,7 @@ def common_counts(
     Example:
         >>> two = Table((0,), np.array([10.0, 20.0]), 1.0)
         >>> one = Table((1,), np.array([36.0]), 1.0)
-        >>> total, margins = agreed((2, 1), [two, one])
+        >>> total, margins = common_counts((2, 1), [two, one])
         >>> round(total, 6), [each.round(6).tolist() for each in margins]
         (34.0, [[12.0, 22.0], [34.0]])
     """

@@ -25,7 +25,7 @@ def calibrated_steps(sizes: tuple[int, ...], person: Person, target: Curve) -> S
     """Return mechanisms and questions with the least noise that meets a target.
 
     Example:
-        >>> found = calibrated((2, 2), Person(), Pure(1.0))
+        >>> found = calibrated_steps((2, 2), Person(), Pure(1.0))
         >>> [type(mechanism).__name__ for mechanism, _ in found]
         ['Geometric', 'PermuteAndFlip', 'Geometric']
     """

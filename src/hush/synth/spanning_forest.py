@@ -18,7 +18,7 @@ class Forest:
 
     Example:
         >>> found = Forest(4, ((0, 1), (1, 2)))
-        >>> found.eligible
+        >>> found.eligible_edges
         ((0, 3), (1, 3), (2, 3))
         >>> found.walk
         ((0, None), (1, 0), (2, 1), (3, None))
@@ -104,7 +104,7 @@ def forest_of_choices(size: int, places: Iterable[int]) -> Forest:
     """Return the forest that choices made: one beyond the eligible pairs ends it.
 
     Example:
-        >>> chosen(3, [0, 2, 0]).edges  # the pair (0, 1), then no more
+        >>> forest_of_choices(3, [0, 2, 0]).edges  # the pair (0, 1), then no more
         ((0, 1),)
     """
     forest = Forest(size)

@@ -20,7 +20,7 @@ from hush.errors import (
     methods,
     short_traceback,
 )
-from hush.ledger import Budget, Ledger
+from hush.ledger import Budget, Ledger, Remaining
 from hush.tables import join, per_person
 from hush.tables.aggregates.aggregate import Aggregate, TypeBounded, Unbounded
 from hush.tables.aggregates.count_distinct import CountDistinct, counting_people
@@ -474,28 +474,6 @@ _ROWS = 10  # of one person, unless said
 _SHOWN = 5  # data sets that an error names
 
 
-def _account(url: str, budget: Budget | None, name: str) -> Ledger:
-    """Return the ledger at an address, which knows this data set or is given a budget.
-
-    A file that is not there is not begun for nothing.
-    """
-    path = url.removeprefix("sqlite:///")
-    if budget is None and path != url and not Path(path).exists():
-        raise InvalidArgument(
-            f"ledger {url!r} does not exist yet: begin it with budget=, as in "
-            "hush.Budget(epsilon=1).",
-            code="budget-missing",
-        )
-    found = Ledger.open(url, budget=budget, dataset=name)
-    try:
-        found.remaining()
-    except LedgerError:
-        there = _data_sets(found)
-        found.close()
-        raise InvalidArgument(_unknown(name, there), code="budget-missing") from None
-    return found
-
-
 def _data_sets(ledger: Ledger) -> list[str]:
     named = (each.account.partition(":") for each in ledger.accounts().accounts)
     return [name for kind, _, name in named if kind == "dataset"]
@@ -533,9 +511,9 @@ def _people(unit: str | None, rows: int | None, groups: int | None) -> None:
             )
 
 
-def _check_payer(ledger: Ledger, name: str) -> None:
+def _own(ledger: Ledger, left: Remaining, name: str) -> None:
     """Refuse to let one data set pay for another that has an account of its own."""
-    named = (each.account.partition(":") for each in ledger.remaining().accounts)
+    named = (each.account.partition(":") for each in left.accounts)
     payer = next((of for kind, _, of in named if kind == "dataset"), name)
     if payer != name and name in _data_sets(ledger):
         raise InvalidArgument(
@@ -546,11 +524,15 @@ def _check_payer(ledger: Ledger, name: str) -> None:
 
 
 def paying_ledger(given: Any, budget: Budget | None, name: str) -> Ledger:
-    """Return the ledger that was given, or the one at its address."""
+    """Return the ledger that was given, or the one at its address.
+
+    That one knows this data set or is given a budget; a file that is not there is not
+    begun for nothing.
+    """
     if isinstance(given, Ledger):
         if budget is not None:  # opens the account, or refuses another budget than its
             given.grant(budget)
-        _check_payer(given, name)
+        _own(given, given.remaining(), name)
         return given
     if given is not None and not isinstance(given, str):
         shown = f"sqlite:///{given}" if isinstance(given, os.PathLike) else "memory://"
@@ -563,7 +545,22 @@ def paying_ledger(given: Any, budget: Budget | None, name: str) -> Ledger:
             "give budget=, as in hush.Budget(epsilon=1), or ledger=.",
             code="budget-missing",
         )
-    return _account("memory://" if given is None else given, budget, name)
+    url = "memory://" if given is None else given
+    path = url.removeprefix("sqlite:///")
+    if budget is None and path != url and not Path(path).exists():
+        raise InvalidArgument(
+            f"ledger {url!r} does not exist yet: begin it with budget=, as in "
+            "hush.Budget(epsilon=1).",
+            code="budget-missing",
+        )
+    found = Ledger.open(url, budget=budget, dataset=name)
+    try:
+        found.remaining()
+    except LedgerError:
+        there = _data_sets(found)
+        found.close()
+        raise InvalidArgument(_unknown(name, there), code="budget-missing") from None
+    return found
 
 
 @short_traceback

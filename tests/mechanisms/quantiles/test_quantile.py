@@ -132,3 +132,28 @@ def test_n8_a2_noise_is_added_in_units_of_the_private_range():
     answers = np.array([mechanism.run(data, source=source) for _ in range(300)])
     assert answers.std() > 0.1 * mechanism.error.std / 64
     assert len(set(answers)) == 300
+
+
+def test_n8_a2_the_range_reaches_as_far_as_the_notes_say():
+    # Nearly no noise: quartiles about 0 and 1, so rad = 64^(1/3 + 1/10) and the one
+    # record at the far bound is clamped to 1/2 + 4·rad.
+    data = [0.0] * 16 + [0.001] * 16 + [1.0] * 16 + [1.001] * 15 + [1e6]
+    reach = 4 * 64 ** (1 / 3 + 1 / 10)
+    found = [
+        m.WinsorizedMean((0.0, 1e6), 1e-4).run(data, source=Seeded(seed))
+        for seed in range(5)
+    ]
+    assert found == pytest.approx([(sum(data[:-1]) + 0.5 + reach) / 64] * 5, rel=3e-3)
+
+
+def test_n8_a2_the_budget_is_shared_as_the_notes_say():
+    # ε/4 for each quartile, ε/2 for the noise 2(u - l)/(kε).
+    mechanism = m.WinsorizedMean.for_epsilon(0.5, bounds=(0, 1))
+    assert float(mechanism.scale) == pytest.approx(2 / 0.5, rel=1e-12)
+    # In units of (u - l)/k the noise has standard deviation √2·scale.
+    assert mechanism.error.std == pytest.approx(math.sqrt(2) * 4, rel=1e-6)
+    quartile = m.Quantile.for_epsilon(
+        0.5 / 4, at=0.25, bounds=(0, 1), neighbors="replace-one"
+    )
+    exact = 2 * quartile.curve(1).epsilon_at(0) + 1 / float(mechanism.scale)
+    assert mechanism.curve(1).epsilon_at(0) == pytest.approx(exact, rel=1e-6)

@@ -111,7 +111,7 @@ def demo(
 
         place = _empty_folder(folder)
         with _steps(out, 4 + len(questions.QUESTIONS)) as step:
-            town = Town.build()
+            town = Town.built()
             town.write(place / "trips.parquet")
             step("opening it")
             ledger = hush.Ledger.open(

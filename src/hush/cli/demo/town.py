@@ -28,7 +28,7 @@ class Town:
     place: NDArray[np.int64]
 
     @classmethod
-    def build(cls) -> "Town":
+    def built(cls) -> "Town":
         """Return the town."""
         source = Seeded(2024)
 

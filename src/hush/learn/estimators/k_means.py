@@ -202,7 +202,7 @@ def spread_points(count: int, columns: int) -> Points:
     nearest face counts double.
 
     Example:
-        >>> spread(1, 2) == spread(1, 2), len(spread(5, 3))
+        >>> spread_points(1, 2) == spread_points(1, 2), len(spread_points(5, 3))
         (True, 5)
     """
     drawn = even_points(100 + 20 * count, columns)

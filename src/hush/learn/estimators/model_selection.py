@@ -200,7 +200,7 @@ def project_on_ball(points: Floats, radius: float) -> Floats:
     """Return the nearest points of the ℓ1 ball, row by row.
 
     Example:
-        >>> project(np.array([[3.0, 1.0], [0.2, 0.1]]), 2.0)
+        >>> project_on_ball(np.array([[3.0, 1.0], [0.2, 0.1]]), 2.0)
         array([[2. , 0. ],
                [0.2, 0.1]])
     """

@@ -106,9 +106,9 @@ def best_split(
 
     Example:
         >>> few, many = Prior(300, 10, width=0.25), Prior(10**5, 10, width=0.25)
-        >>> spend(few, 0.1, length=2.5, penalty=0.0, splits=SPLITS)
+        >>> best_split(few, 0.1, length=2.5, penalty=0.0, splits=SPLITS)
         (0.95, 0.75)
-        >>> spend(many, 0.1, length=3.3, penalty=0.0, splits=SPLITS)
+        >>> best_split(many, 0.1, length=3.3, penalty=0.0, splits=SPLITS)
         (0.85, 0.0)
     """
     checks.real("epsilon", epsilon, above=0, at_most=1000)

@@ -4,32 +4,27 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, final
+from dataclasses import dataclass
+from typing import Any, Self, final
 
 import numpy as np
-from joblib import Parallel, delayed  # type: ignore[import-untyped]
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from hush import checks
-from hush.errors import InvalidArgument, Withheld
+from hush.errors import InvalidArgument
 from hush.learn import features
 from hush.learn.estimators.learner import Floats, Model
 from hush.learn.features import ends_of, kind, numbers, refuse_pairs, shape
-from hush.mechanisms import WinsorizedMean
-from hush.mechanisms.mechanism import Mechanism
-from hush.noise import SECURE, Source, permutation
-from hush.privacy.curve import Curve
-from hush.privacy.rules.composition import compose
-from hush.serialization import tagged
-from hush.units import Neighbors
+from hush.learn.mechanisms.block_average import SURE, BlockAverage, Progress, silent
+from hush.mechanisms import ClippedMean
+from hush.noise import Source
+from hush.privacy import GDP, Approx
+from hush.privacy.rules.calibrate import calibrate
 
-Statistic = Callable[[Any, Any], Any]
-Progress = Callable[[int, int], None]
-
-
-def _silent(done: int, total: int) -> None:
-    pass
+_LEAST = 20  # rows of a block for each coefficient, where nobody says how many blocks
+_MANY = 8
+_UNBOUNDED = 8 * SURE  # blocks·ε/outputs at which half of ε finds a range for sure
 
 
 def progress_bar() -> Progress:
@@ -50,101 +45,6 @@ def progress_bar() -> Progress:
             bar.stop()
 
     return show
-
-
-@final
-@tagged("learn.block_mean/1")
-@dataclass(frozen=True, repr=False)
-class BlockMean(Mechanism):
-    """Winsorized means, one per coordinate, of a statistic of disjoint blocks.
-
-    Which rows form a block is drawn at random, whatever they hold and however they are
-    sorted; sizes differ by one at most. `statistic` maps the rows and targets of one
-    block, in random order, to `len(means)` numbers; a block where it raises, or returns
-    something else, counts as the middle of the bounds.
-
-    Guarantee: the draw of blocks sees the number of rows alone. One row replaced
-    changes one block, so every mean is taken of records of which one is replaced: the
-    composition of `means`. The statistic must look at its arguments alone: no global
-    state, no memory of earlier blocks.
-
-    Reference: [S11]; N8.T2, N8.A1; docs/proofs/learn_blocks.md.
-    """
-
-    statistic: Statistic
-    size: int
-    blocks: int
-    means: tuple[WinsorizedMean, ...]
-    progress: Progress = field(default=_silent, compare=False)
-    jobs: int | None = field(default=None, compare=False)
-    neighbors = Neighbors.REPLACE_ONE
-    unit: ClassVar[str] = "row"  # one row is one person
-
-    def __post_init__(self) -> None:
-        checks.whole("size", self.size, at_least=1)
-        checks.whole("blocks", self.blocks, at_least=1, at_most=self.size)
-
-    def curve(self, sensitivity: Any = 1) -> Curve:
-        """Return the guarantee when `sensitivity` rows are replaced."""
-        return compose(*(mean.curve(sensitivity) for mean in self.means))
-
-    @property
-    def error(self) -> tuple[Any, ...]:
-        """Laws of the noise of the means, each in units of its range by `blocks`."""
-        return tuple(mean.error for mean in self.means)
-
-    def of_blocks(self, value: Any, *, source: Source = SECURE) -> Floats:
-        """Return the statistic of every block of a fresh draw of blocks: private."""
-        rows, targets = (_rows(each) for each in value)
-        if len(rows) != self.size or len(targets) != self.size:
-            raise InvalidArgument(f"data must be {self.size} rows and targets.")
-        middle = [sum(mean.bounds) / 2 for mean in self.means]
-        found = np.empty((self.blocks, len(self.means)))
-        # Rows come sorted, by day or by group: position is no chance.
-        order = permutation(self.size, source=source)
-        parts = (order[block :: self.blocks] for block in range(self.blocks))
-        # Copies, so that a statistic that writes cannot reach other blocks.
-        work = (delayed(self._one)(rows[part], targets[part], middle) for part in parts)
-        # Threads share what is to be done with a warning: nothing, for all of them.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            pool = Parallel(self.jobs, prefer="threads", return_as="generator")
-            for block, answer in enumerate(pool(work)):
-                found[block] = answer
-                self.progress(block + 1, self.blocks)
-        return found
-
-    def _one(self, rows: Any, targets: Any, middle: list[float]) -> Floats:
-        found = np.empty(0)
-        with Withheld(), np.errstate(all="ignore"):
-            given = _typed(rows), _typed(targets)
-            found = numbers(self.statistic(*given)).reshape(-1)
-        if found.shape != (len(middle),):
-            return np.array(middle)
-        return np.where(np.isnan(found), middle, found)
-
-    def run(self, value: Any, *, source: Source = SECURE) -> Floats:
-        """Return one private average per coordinate."""
-        found = self.of_blocks(value, source=source)
-        pairs = zip(self.means, found.T, strict=True)
-        return np.array([mean.run(part, source=source) for mean, part in pairs])
-
-
-def _rows(values: Any) -> Any:
-    """Return an array whose first axis is the rows, each value of a list as it is."""
-    plain = isinstance(values, (list, tuple))
-    return np.asarray(values, dtype=object) if plain else np.asarray(values)
-
-
-def _typed(rows: Any) -> Any:
-    """Return the rows of one block as numbers, if they are nothing else.
-
-    Were all rows made one array, a word in one of them would make words of all.
-    """
-    if rows.dtype != object:
-        return rows
-    found = np.asarray(rows.tolist())
-    return found if found.dtype.kind in "biuf" else rows
 
 
 @final
@@ -172,28 +72,36 @@ class SubsampleAggregate(Model):
 
     `estimator` is a linear scikit-learn estimator (its coefficients and intercept are
     averaged) or a function of (rows, targets), two arrays, that returns `outputs`
-    numbers. `bounds` are public: (lower, upper), or one pair of lists, whose length is
-    then `outputs`. Blocks are drawn at random from `source`, as the noise is: the order
-    of rows means nothing, and is not kept. A block where the function fails counts as
-    the middle of the bounds; so it is tried on made-up numbers first, and what would
-    fail on all is refused.
-    `blocks` is by default as many as make blocks·ε/outputs a thousand, but leaves
-    twenty rows for each coefficient.
+    numbers. Blocks are drawn at random from `source`, as the noise is: the order of
+    rows means nothing, and is not kept. The estimates of the blocks are clipped to a
+    range that is found privately and averaged. `bounds` are public and help where rows
+    are few: (lower, upper), or one pair of lists, whose length is then `outputs`. A
+    block where the function fails counts as their middle, or as zero; so it is tried on
+    made-up numbers first, and what would fail on all is refused.
+    `blocks` is by default k = 8·n^(2/5)·outputs/ε (without bounds 320·outputs/ε at
+    least), but leaves twenty rows for each coefficient. With more rows k and rows per
+    block grow: the noise, which falls with √k against sampling, and what k blocks miss
+    of one of all rows, a bias of order k/n that has to stay below 1/√n, both vanish
+    (k → ∞, k = o(√n)); and `correct` cancels that bias where blocks have twenty rows,
+    by the halves of each. `delta` only serves several outputs: their noise is then
+    Gaussian, where that is less.
     `progress(done, blocks)` is called after each block (`progress_bar()` draws it), and
     `n_jobs` blocks run at once, in threads unless joblib is told otherwise; neither
     changes the answer.
 
-    Guarantee: `fit` is ε-private for one row replaced, whatever the estimator does with
-    the rows of its block. Running time is not hidden.
+    Guarantee: `fit` is ε-private, or (ε, δ)-private, for one row replaced, whatever the
+    estimator does with the rows of its block. Running time is not hidden.
 
     Example:
         >>> import numpy as np
-        >>> ages = np.tile([20.0, 30.0, 40.0], 4000)[:, None]
-        >>> model = SubsampleAggregate(lambda x, y: np.median(x), bounds=(0, 100))
-        >>> 25 < float(model.fit(ages, ages[:, 0]).value_[0]) < 35
+        >>> ages = np.tile([20.0, 30.0, 40.0], 8000)[:, None]
+        >>> model = SubsampleAggregate(lambda x, y: np.mean(x), bounds=(0, 100))
+        >>> model = model.fit(ages, ages[:, 0])
+        >>> low, high = model.interval(level=0.999)
+        >>> bool(28 < low[0] < 30 < high[0] < 32)
         True
 
-    Reference: [S11]; N8.T2, N8.A1, N8.A2; docs/proofs/learn_blocks.md.
+    Reference: [S11]; N8.T2, N8.A1, N8.rate, N8.range; docs/proofs/learn_blocks.md.
     """
 
     def __init__(
@@ -201,17 +109,21 @@ class SubsampleAggregate(Model):
         estimator: Any,
         *,
         epsilon: float = 1.0,
+        delta: float = 0.0,
         bounds: Any = None,
         blocks: int | None = None,
         outputs: int | None = None,
+        correct: bool = True,
         progress: Progress | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.epsilon = epsilon
+        self.delta = delta
         self.bounds = bounds
         self.blocks = blocks
         self.outputs = outputs
+        self.correct = correct
         self.progress = progress
         self.n_jobs = n_jobs
 
@@ -228,6 +140,8 @@ class SubsampleAggregate(Model):
             return columns + 1
         if self.outputs is not None:
             return checks.whole("outputs", self.outputs, at_least=1)
+        if self.bounds is None:
+            return 1
         return max((np.size(end) for end in _ends(self.bounds)), default=1)
 
     def _learn(self, features: Any, value: Any, source: Source, **paying: Any) -> Self:
@@ -239,31 +153,63 @@ class SubsampleAggregate(Model):
                 self.estimator,
                 made_up(features, -(-size // mechanism.blocks), columns),
                 made_up(value[1], -(-size // mechanism.blocks)),
-                len(mechanism.means),
+                mechanism.mean.dimension,
             )
         return super()._learn(features, value, source, **paying)
 
-    def _plan(self, size: int, columns: int) -> BlockMean:
-        checks.real("epsilon", self.epsilon, above=0)
+    def _plan(self, size: int, columns: int) -> BlockAverage:
         outputs = self._outputs(columns)
+        bounds = None if self.bounds is None else _pairs(self.bounds, outputs)
         blocks = self.blocks
         if blocks is None:
-            wanted = math.ceil(1000 * outputs / self.epsilon)
-            blocks = max(1, min(wanted, size // (20 * outputs)))
-        statistic = Coefficients(self.estimator) if self._learns else self.estimator
-        share = self.epsilon / outputs * (1 - 2.0**-40)
-        means = tuple(
-            WinsorizedMean.for_epsilon(share, bounds=each)
-            for each in _pairs(self.bounds, outputs)
+            cost = _cost(self.epsilon, self.delta, outputs)
+            # What rounds 0.4·log(n) must not decide: 8·n^(2/5), to one in 10^9.
+            wanted = math.ceil(_MANY * size**0.4 * cost * (1 - 1e-9))
+            if bounds is None:
+                wanted = max(wanted, math.ceil(_UNBOUNDED * cost))
+            blocks = max(1, min(wanted, size // (_LEAST * outputs)))
+        else:
+            blocks = checks.whole("blocks", blocks, at_least=1, at_most=size)
+        mean = ClippedMean.planned(
+            self.epsilon,
+            records=blocks,
+            delta=self.delta,
+            dimension=outputs,
+            bounds=bounds,
         )
-        shown = self.progress or _silent
-        return BlockMean(statistic, size, blocks, means, shown, self.n_jobs)
+        statistic = Coefficients(self.estimator) if self._learns else self.estimator
+        more = (self.correct, self.progress or silent, self.n_jobs)
+        plan = BlockAverage(statistic, size, blocks, mean, *more)
+        if bounds is None and not plan.sure:
+            least = math.ceil(SURE * float(mean.rank_scale))
+            raise InvalidArgument(
+                f"bounds must be given for {blocks} blocks at this epsilon: to find a "
+                f"range among all numbers takes {least}. Pass bounds=(lower, upper), "
+                "public numbers between which the answers are clamped, or more rows, a "
+                "larger epsilon, or more blocks."
+            )
+        return plan
 
     def _keep(self, released: Any) -> None:
-        self.value_ = np.asarray(released)
-        self.noise_ = self.mechanism_.means
+        self.released_ = np.asarray(released)
+        self.value_ = self.released_[0]
+        self.noise_ = self.mechanism_.mean
         if self._learns:
             self.coef_, self.intercept_ = self.value_[:-1], float(self.value_[-1])
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return (lower, upper) around each number of `value_`, from released values.
+
+        Each holds the parameter with about probability `level`: what the estimator
+        would say of ever more rows. Sampling and noise are both covered, where the
+        estimates of blocks are near normal. Where the blocks or ε are too few for a
+        sure range, `NoBound` is raised.
+        """
+        check_is_fitted(self)
+        found: tuple[Floats, Floats] = self.mechanism_.interval(
+            self.released_, level=level
+        )
+        return found
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the linear predictor of averaged coefficients."""
@@ -271,6 +217,17 @@ class SubsampleAggregate(Model):
             raise InvalidArgument("estimator is a function: read value_ instead.")
         rows = np.asarray(self._checked_features(X), dtype=np.float64)
         return np.asarray(rows @ self.coef_ + self.intercept_)
+
+
+def _cost(epsilon: float, delta: float, outputs: int) -> float:
+    """Return 1/ε of one number whose noise is as large as that of each of several."""
+    pure = outputs / epsilon
+    if not delta or outputs == 1:
+        return pure
+    # Gaussian noise of √d/μ for each, and Laplace noise of √2/ε for one.
+    target = Approx(epsilon, delta)
+    std = calibrate(lambda std: GDP(mu=1 / std), target, relative=1e-6)
+    return min(pure, std * math.sqrt(outputs / 2))
 
 
 def _ends(bounds: Any) -> tuple[Any, Any]:
@@ -282,7 +239,7 @@ def _ends(bounds: Any) -> tuple[Any, Any]:
     return bounds[0], bounds[1]
 
 
-def _pairs(bounds: Any, outputs: int) -> list[tuple[float, float]]:
+def _pairs(bounds: Any, outputs: int) -> tuple[tuple[float, float], ...]:
     """Return one public interval per coordinate."""
     ends = [ends_of("bounds", end).reshape(-1) for end in _ends(bounds)]
     if any(end.size not in (1, outputs) for end in ends):
@@ -291,7 +248,7 @@ def _pairs(bounds: Any, outputs: int) -> list[tuple[float, float]]:
         )
     low, high = (np.broadcast_to(end, (outputs,)) for end in ends)
     refuse_pairs(bounds, low, high)
-    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))
 
 
 # -- A function tried on made-up rows: what fails there fails on all, and is told ------

@@ -258,7 +258,7 @@ def corner_norm(norm: float, dimension: int) -> float:
     """Return a bound on vectors of [-1, 1]^d in the ℓ1, ℓ2 or ℓ∞ norm.
 
     Example:
-        >>> longest(1, 3), longest(math.inf, 3)
+        >>> corner_norm(1, 3), corner_norm(math.inf, 3)
         (3.0, 1.0)
     """
     if norm not in (1, 2, math.inf):

@@ -34,9 +34,9 @@ def code_buffer(size: tuple[int, int]) -> NDArray[np.uint32]:
 
 
 def codes(deviation: Fraction, room: NDArray[np.uint32], source: Source) -> Any:
-    """Return the same noise for `decoded`: codes, or steps where there are no codes.
+    """Return the same noise for `decode`: codes, or steps where there are no codes.
 
-    Codes lie in `room`.
+    Codes lie in `code_buffer`.
     """
     if deviation >= _WIDEST:
         return steps(deviation, room.shape, source)

@@ -254,7 +254,7 @@ class Program:
 
     @cached_property
     def gradient(self) -> Any:
-        """`noisy`, compiled."""
+        """`noisy_gradient`, compiled."""
         return jax.jit(self.noisy_gradient, static_argnums=0)
 
     def steps_per_call(self, plan: Training) -> int:

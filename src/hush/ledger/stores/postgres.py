@@ -1,5 +1,6 @@
 """A ledger in PostgreSQL, for several machines."""
 
+import functools
 import os
 import secrets
 import threading
@@ -19,6 +20,7 @@ from hush.ledger.two_phase import (
     Transaction,
     at,
     head_of,
+    replaced,
 )
 
 # -- The two writes of a release as functions of PostgreSQL: one round trip each -------
@@ -34,10 +36,22 @@ LOCK = 0x6875736C65646765  # names the chain among a database's advisory locks
 # after the lock is the latest. An assignment is cheaper than a query; remote_apply
 # equals a local flush where there are no synchronous replicas.
 ALONE = f"pg_advisory_xact_lock({LOCK})"
+# A charge that does not fit may follow one that did: an error takes both back.
+REFUSED = "HU001"
+ALTERED = "HU002"  # the past is not what it was: nothing is written
+
+# What this handle saw last, and what the anchor says, must be there as they were.
+_PAST = f"""
+    IF seen >= 0 AND NOT EXISTS (
+        SELECT FROM hush_entry e WHERE e.seq = seen AND e.hash = seal)
+    OR anchored >= 0 AND NOT EXISTS (
+        SELECT FROM hush_entry e WHERE e.seq = anchored AND e.hash = line)
+    THEN RAISE SQLSTATE '{ALTERED}'; END IF;"""
+_GIVEN = "seen bigint, seal text, anchored bigint, line text"
 _BODY = f"""
     mark := set_config('synchronous_commit', 'remote_apply', true);
     mark := {ALONE};
-    mark := NULL;"""
+    mark := NULL;{_PAST}"""
 
 # The hash of `hush.ledger.hash_chain.digest`: each field preceded by its length.
 _FIELDS = ("(h.seq + 1)::text", "what", "place", "name", "moment", "content", "h.hash")
@@ -50,10 +64,8 @@ _APPEND = f"""
     FROM (SELECT seq, hash FROM hush_entry ORDER BY seq DESC LIMIT 1) h"""
 _RETURN = "RETURNING e.seq, e.prev, e.hash INTO sequence, before, mark;"
 
-# A charge that does not fit may follow one that did: an error takes both back.
-REFUSED = "HU001"
-
-_CHARGE_ROUTINE = f"""CREATE OR REPLACE FUNCTION hush_charge_1(
+_CHARGE_ROUTINE = f"""CREATE OR REPLACE FUNCTION hush_charge_2(
+    {_GIVEN},
     what text, place text, name text, moment text, content text,
     payers text, accounts text, units text, most text,
     OUT sequence bigint, OUT before text, OUT mark text
@@ -86,7 +98,8 @@ BEGIN{_BODY}
     {_RETURN}
 END $$"""
 
-_ANSWER_ROUTINE = f"""CREATE OR REPLACE FUNCTION hush_answer_1(
+_ANSWER_ROUTINE = f"""CREATE OR REPLACE FUNCTION hush_answer_2(
+    {_GIVEN},
     what text, place text, name text, moment text, content text,
     OUT sequence bigint, OUT before text, OUT mark text
 ) LANGUAGE plpgsql AS $$
@@ -98,7 +111,7 @@ BEGIN{_BODY}{_APPEND}
     {_RETURN}
 END $$"""
 
-NAMES = frozenset({"hush_charge_1", "hush_answer_1"})
+NAMES = frozenset({"hush_charge_2", "hush_answer_2"})
 
 
 def functions() -> tuple[str, ...]:
@@ -124,11 +137,10 @@ _SNAPSHOT = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 
 # What psycopg is given is text: lists would cost more than the rest of the call.
-# Beside what a function returns: the hash of the last entry that this handle saw.
-_SEEN = "(SELECT hash FROM hush_entry WHERE seq = %s::bigint)"
-_CHARGE = f"SELECT *, {_SEEN} FROM hush_charge_1({', '.join(['%s'] * 9)})"
-_ANSWER = f"SELECT *, {_SEEN} FROM hush_answer_1({', '.join(['%s'] * 5)})"
-
+_PAIRS = "%s::bigint, %s, %s::bigint, %s"
+_CHARGE = f"SELECT * FROM hush_charge_2({_PAIRS}, {', '.join(['%s'] * 9)})"
+_ANSWER = f"SELECT * FROM hush_answer_2({_PAIRS}, {', '.join(['%s'] * 5)})"
+_NOTHING = (-1, "")  # for the anchor's line, where there is none
 
 # Left to the protocol: a charge that does not fit, a function that somebody dropped,
 # prepared statements lost or doubled by a pool between here and the server.
@@ -318,7 +330,11 @@ class Postgres(Store):
     ) -> Result:
         # Values are quoted on this side, so that statements can travel together.
         with self._psycopg.ClientCursor(self._open()) as cursor:
-            transaction = _Remote(cursor, begin, self.check_seen)
+            check: Callable[[Transaction], None] = self.check_seen
+            if begin is _BEGIN:
+                line = self.last_anchored()
+                check = functools.partial(self.check_past, anchored=line)
+            transaction = _Remote(cursor, begin, check)
             try:
                 result = work(transaction)
                 if step:
@@ -370,14 +386,19 @@ class Postgres(Store):
         self, sql: str, row: tuple[str, ...], more: tuple[str, ...], step: str
     ) -> Entry | None:
         """Run a function that appends `row`, and check that it did as Python would."""
+        if self.unchecked is not None:
+            return None  # the protocol looks before it writes
 
         def once(name: str) -> Entry | None:
             connection = self._open()
             at(name)
             try:
-                self._cursor.execute(sql, (self.seen[0], *row, *more), prepare=True)
+                past = (*self.seen, *(self.last_anchored() or _NOTHING))
+                self._cursor.execute(sql, (*past, *row, *more), prepare=True)
                 found = self._cursor.fetchone()
             except self._psycopg.Error as problem:
+                if problem.sqlstate == ALTERED:
+                    raise replaced() from None
                 if problem.sqlstate not in _LEAVE:
                     raise
                 return None  # and nothing was changed
@@ -393,9 +414,7 @@ class Postgres(Store):
         """Return the entry that a function appended, if it did as Python would."""
         if found is None or found[0] is None:
             return None
-        seq, prev, hash, known = found
-        if self.seen[0] >= 0:
-            self.agree_with_seen(known, self.seen[1])
+        seq, prev, hash = found
         kind, scope, key, moment, body = row
         entry = Entry(seq, Kind(kind), scope, key, moment, body, prev, hash)
         if not entry.sound():

@@ -19,11 +19,20 @@ from hush.ledger.hash_chain import (
     Kind,
     sqlite_tables,
 )
-from hush.ledger.two_phase import Result, Rows, Statement, Store, Transaction, at
+from hush.ledger.two_phase import (
+    Result,
+    Rows,
+    Statement,
+    Store,
+    Transaction,
+    at,
+    replaced,
+)
 
 # Before 3.51.3 a write-ahead log can be reset under a reader and corrupt the file.
 _SAFE_WAL = (3, 51, 3)
 _STRICT = (3, 37, 0)
+_ALONE = "BEGIN IMMEDIATE"  # takes the write lock at once
 _WAIT = 60_000  # milliseconds to wait for another process's commit
 
 
@@ -67,7 +76,9 @@ class SQLite(Store):
     read back on every connection; a transaction holds the write lock from its start.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] | None, *, shared: bool = False
+    ) -> None:
         if sqlite3.sqlite_version_info < _STRICT:
             raise LedgerError(
                 f"SQLite {sqlite3.sqlite_version} is too old to keep a ledger; 3.37 "
@@ -75,12 +86,13 @@ class SQLite(Store):
             )
         # Whole, since a program may change its folder: a forked child, or whoever
         # connects again, would charge a file of the same name in the new one.
-        self.path = None if path is None else Path(path).absolute()
+        self.path = None if path is None else real_path(path)
         self._given = ":memory:" if path is None else str(path)
         self.durable = path is not None
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._connection: sqlite3.Connection | None = None
+        self._place: tuple[int, int] | None = None  # the file that is connected to
         self._made = False  # whether the tables are there
         if self.path is not None:
             if not self.path.parent.is_dir():
@@ -89,6 +101,7 @@ class SQLite(Store):
                     "first; a ledger is not created by accident."
                 )
             refuse_network(self.path)
+            self.mode = _make(self.path, 0o660 if shared else 0o600)
         try:
             if not self.read(self._complete):
                 self.run(self._create)
@@ -134,7 +147,16 @@ class SQLite(Store):
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = self._connect()
+            self._place = None if self.path is None else _place(self.path)
         return self._connection
+
+    def _check_place(self) -> None:
+        """Refuse a file that was removed, or exchanged for another, under its name.
+
+        The connection would go on writing to the file that nobody else can open.
+        """
+        if self.path is not None and _place(self.path) != self._place:
+            raise replaced()
 
     def _run(self, begin: str, work: Callable[[_Local], Result], step: str) -> Result:
         if self.path is None and os.getpid() != self._owner:
@@ -146,10 +168,16 @@ class SQLite(Store):
         with self._lock:
             try:
                 connection = self._open()
+                self._check_place()
+                # Read before it begins: what is anchored by then was committed.
+                line = self.last_anchored() if begin == _ALONE else None
                 try:  # from BEGIN on: an interrupt right after it leaves nothing open
                     connection.execute(begin)
                     transaction = _Local(connection)
-                    self.check_seen(transaction)
+                    if begin == _ALONE:
+                        self.check_past(transaction, line)
+                    else:
+                        self.check_seen(transaction)
                     result = work(transaction)
                     last = transaction.head() if self._made else self.seen
                     if step:
@@ -173,6 +201,13 @@ class SQLite(Store):
             self._connection = None
         named = hasattr(problem, "sqlite_errorname")  # the library's own word for it
         name = problem.sqlite_errorname if named else type(problem).__name__
+        if name == "SQLITE_READONLY":
+            return LedgerError(
+                "the ledger file cannot be written, and only what is stored is shown. "
+                "Put it on a disk that can be written, or ask its owner for the right "
+                "to write it.",
+                code="ledger-unreachable",
+            )
         if name == "SQLITE_NOTADB":
             file = "" if self.path is None else self.path.name
             return LedgerError(
@@ -185,8 +220,12 @@ class SQLite(Store):
         )
 
     def run(self, work: Callable[[Transaction], Result], step: str = "") -> Result:
-        """Do `work` under the write lock; return once it is on disk."""
-        return self._run("BEGIN IMMEDIATE", work, step)
+        """Do `work` under the write lock; return once it is on disk.
+
+        Of a file that cannot be written SQLite begins to read, and refuses to write:
+        what is stored is found, and nothing else is done.
+        """
+        return self._run(_ALONE, work, step)
 
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Do `work` on one snapshot of the file."""
@@ -209,9 +248,26 @@ class SQLite(Store):
 
     def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
         try:
-            return self._run("BEGIN IMMEDIATE", work, step)
+            return self._run(_ALONE, work, step)
         except Unusual:
             return None
+
+    def damage(self, *, quick: bool) -> str:
+        """Return the first thing that SQLite finds wrong with the file."""
+        if self.path is None:
+            return ""
+        check = "PRAGMA quick_check(1)" if quick else "PRAGMA integrity_check(1)"
+        found = str(self.read(lambda transaction: transaction.rows(check))[0][0])
+        return "" if found == "ok" else " ".join(found.split())
+
+    def other_names(self) -> str:
+        """Return a sentence about hard links to the file."""
+        if self.path is None or self.path.stat().st_nlink == 1:
+            return ""
+        return (
+            " The file has several names (hard links), and its anchor lies beside "
+            "another: open it under that one."
+        )
 
     def close(self) -> None:
         """Close this process's connection."""
@@ -304,7 +360,53 @@ def answer(execute: Execute, kind: Kind, scope: str, key: str, body: str) -> Ent
 
 
 # --------------------------------------------------------------------------------------
-# Whether a path lies on a disk of this machine: locks on network disks do not hold.
+# Where a path leads, and whether that is a disk of this machine: locks on network disks
+# do not hold.
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return the one name of a ledger's file that everybody uses.
+
+    Links are followed, since SQLite and hush keep files beside it. Of names that are
+    hard links in one folder it is the one that has an anchor.
+    """
+    found = Path(os.path.realpath(path))
+    if not found.is_file() or found.stat().st_nlink == 1:
+        return found
+    if anchor_beside(found).exists():
+        return found
+    same = (
+        each
+        for each in sorted(found.parent.iterdir())
+        if anchor_beside(each).exists() and _place(each) == _place(found)
+    )
+    return next(same, found)
+
+
+def anchor_beside(path: Path) -> Path:
+    """Return where the anchor of a file is, unless another place was named."""
+    return path.with_name(path.name + ".anchor")
+
+
+def _make(path: Path, mode: int) -> int:
+    """Make an empty file if there is none; return who may read and write the file."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+    except OSError:  # it is there, or SQLite says why it cannot be
+        return path.stat().st_mode & 0o660 if path.exists() else mode
+    with os.fdopen(descriptor):
+        os.fchmod(descriptor, mode)  # whatever the process takes off new files
+    return mode
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Return the device and number of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
 
 _NETWORK = {
     "9p",

@@ -1,6 +1,6 @@
 """Private quantiles: the exponential mechanism on rank error, sampled exactly."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -16,14 +16,15 @@ from hush.mechanisms import lattice_rounding
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.metrics import Metric, Records
 from hush.mechanisms.queries import clamp, column
-from hush.mechanisms.selection.exponential import Exponential
+from hush.mechanisms.selection.base_measure import GridDensity, StepDensity
+from hush.mechanisms.selection.exponential import Exponential, gap_beside
 from hush.mechanisms.selection.selection import Gap, bounded_range
-from hush.noise import SECURE, Source
-from hush.noise.categorical import piecewise
+from hush.noise import SECURE, Source, integers
+from hush.noise.categorical import piecewise, weighted
 from hush.privacy.curve import Curve
 from hush.privacy.rounding import at_least
 from hush.privacy.rules.composition import compose
-from hush.serialization import tagged
+from hush.serialization import LATER, tagged
 from hush.units import Neighbors
 
 _BITS = 40  # the interval is cut into 2^40 equal cells
@@ -35,12 +36,24 @@ def draw(
     scale: Fraction,
     size: int,
     source: Source,
+    prior: GridDensity | None = None,
+    move: int = 0,
 ) -> int:
     """Return a cell x of 0..size with chance ∝ exp(-|at·n - #{z <= x}|/scale).
 
-    `cells` are the sorted records, already in 0..size.
+    `cells` are the sorted records, already in 0..size. With a prior the chance of cell
+    x is multiplied with the height of its cell move + x.
     """
     n = cells.size
+    if prior is not None:
+        return _weighted(
+            cells,
+            at,
+            scale,
+            prior.split(np.unique(np.append(cells, 0)), size + 1, move=move),
+            size + 1,
+            source,
+        )
     starts = np.empty(n + 2, dtype=np.int64)
     starts[0], starts[1:-1], starts[-1] = 0, cells, size + 1
     # Piece i is where i records are at or below; repeated records leave it empty.
@@ -54,6 +67,24 @@ def draw(
     return int(starts[piece]) + offset
 
 
+def _weighted(
+    cells: NDArray[np.int64],
+    at: Fraction,
+    scale: Fraction,
+    pieces: tuple[NDArray[np.int64], NDArray[Any]],
+    end: int,
+    source: Source,
+) -> int:
+    """Return a cell by rank error and weight, in pieces where both are constant."""
+    begins, weights = pieces
+    target = at * cells.size
+    ranks = np.searchsorted(cells, begins, side="right")
+    utility = -np.abs(target.numerator - ranks * target.denominator)
+    place = weighted(utility, weights, scale * target.denominator, source=source)
+    wide = int(np.append(begins, end)[place + 1] - begins[place])
+    return int(begins[place]) + int(integers(wide, source=source))
+
+
 @final
 @tagged("quantile/1")
 @dataclass(frozen=True, repr=False)
@@ -64,7 +95,8 @@ class Quantile(Mechanism):
     the bounds. Points between two values are alike: for ratings, whole years and other
     values that many share use `CellQuantile`. Several are found by halving: the middle
     one first, then those on either side among the records there: m of them cost
-    ⌈log2(m+1)⌉ single ones.
+    ⌈log2(m+1)⌉ single ones. `prior` is a public base density, with which that of x is
+    multiplied: where records are scarce it decides.
 
     Guarantee: range 2/scale for replace-one, 2·max(at, 1-at)/scale for add/remove: a
     median costs half. `curve(k)` is for k people. Scale 2/ε is N Algorithm 3.
@@ -78,13 +110,15 @@ class Quantile(Mechanism):
         >>> Quantile((0.25, 0.5, 0.75), bounds=(0, 100), scale=2.0).run([1, 2]).shape
         (3,)
 
-    Reference: [S11]; N7.6, N8.A3; several: [KSS22]; docs/proofs/quantile.md.
+    Reference: [S11]; N7.6, N8.A3; prior: N7.base; several: [KSS22];
+    docs/proofs/quantile.md.
     """
 
     at: float | tuple[float, ...]
     bounds: tuple[float, float]
     scale: float | Fraction
     neighbors: Neighbors = Neighbors.ADD_REMOVE
+    prior: StepDensity | None = field(default=None, metadata=LATER)
     unit: ClassVar[str] = "row"  # one record is one person
 
     @property
@@ -98,6 +132,11 @@ class Quantile(Mechanism):
         object.__setattr__(self, "bounds", (lower, upper))
         object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
         object.__setattr__(self, "at", checked_levels(self.at))
+        if self.prior is not None and not isinstance(self.prior, StepDensity):
+            raise InvalidArgument(
+                f"prior must be a StepDensity; got {checks.value_text(self.prior)}."
+            )
+        _ = self._density  # what does not cover the bounds is refused here
 
     @property
     def _levels(self) -> tuple[Fraction, ...]:
@@ -107,6 +146,15 @@ class Quantile(Mechanism):
     def _tree(self) -> tuple[tuple[Fraction, ...], ...]:
         """Return, level by level, the relative positions asked of each part."""
         return rounds(self._levels)
+
+    @cached_property
+    def _density(self) -> GridDensity | None:
+        """The prior on the cells of the bounds."""
+        lower, upper = self.bounds
+        if self.prior is None or lower == upper:
+            return None
+        size = 1 << _BITS
+        return self.prior.on_grid(lower, upper, size, points=size + 1)
 
     def _spans(self, people: Fraction) -> list[Fraction]:
         """Return the range of each round, in units of 1/scale."""
@@ -129,8 +177,11 @@ class Quantile(Mechanism):
         """Worst-case law of the rank error |at·n - rank|, in records.
 
         Measured over the 2^40 cells, from the best of them: where many records share a
-        value, the best rank itself may be far from at·n.
+        value, the best rank itself may be far from at·n. With a prior: from the best of
+        those that it allows.
         """
+        if self._density is not None:
+            return gap_beside(self._density.others, float(self.scale))
         return Exponential(self.scale).error.among(1 << _BITS)
 
     def run(self, value: Any, *, source: Source = SECURE) -> Any:
@@ -167,7 +218,9 @@ class Quantile(Mechanism):
         half = len(asked) // 2
         exact = checks.rational("scale", self.scale)
         inside = fraction_between(ends[0], asked[half], ends[1])
-        cell = low + draw(cells - low, inside, exact, high - low, source)
+        cell = low + draw(
+            cells - low, inside, exact, high - low, source, self._density, low
+        )
         cut = int(np.searchsorted(cells, cell, side="right"))
         left = self._find(
             cells[:cut], asked[:half], low, cell, source, (ends[0], asked[half])

@@ -6,8 +6,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hush import checks
 from hush.mechanisms import lattice_rounding
+from hush.mechanisms.selection import choice_probabilities
 from hush.mechanisms.selection.selection import Gap, Selection, scores
 from hush.noise import SECURE, Source, exponential_argmax
 from hush.privacy.curve import Curve
@@ -70,3 +74,17 @@ class PermuteAndFlip(Selection):
     def run(self, value: Any, *, source: Source = SECURE) -> int:
         """Return the chosen place of a vector of utilities."""
         return exponential_argmax(scores(value), self._exact, source=source)
+
+    def law(self, value: Any) -> NDArray[np.float64]:
+        """Return the chance of each place: for plans and tests, it is not private.
+
+        Guarantee: each is right to 1e-11 of itself; below 1e-300 it may be 0.
+
+        Example:
+            >>> PermuteAndFlip(scale=2.0).law([1, 0]).round(4)
+            array([0.6967, 0.3033])
+
+        Reference: N5.law; docs/proofs/noisy_max.md.
+        """
+        gap = choice_probabilities.below_best(scores(value), self._exact)
+        return choice_probabilities.permute_and_flip(gap)

@@ -71,7 +71,39 @@ def epsilon_bracket(components: Components, delta: float) -> tuple[float, float]
     """
     components = distinct_laws(components)
     with np.errstate(all="ignore"):
-        return _epsilon(components, delta)
+        low, high = _infinite(components)
+        if delta < low:
+            return math.inf, math.inf
+        # Total variation adds up at most.
+        if math.fsum(k * float(law.delta(0.0)[1]) for law, k in components) <= delta:
+            return 0.0, 0.0
+        top = max(_top(components), 0.0) * (1 + 1e-12) if delta >= high else math.inf
+        floor = _below_top(components, delta)
+        log_target = math.log(delta - high if delta > high else delta)
+        sketch = Sketch.of(components, _log_drop(components, log_target))
+        if sketch.cumulants(0.0)[2] == 0.0:
+            return min(floor, top), top
+        c, guess = sketch.at_delta(log_target)
+        lower, upper = floor, top
+        for _ in range(2):
+            try:
+                contour = prepare(components, sketch, c, guess, log_target)
+            except Exhausted:
+                break
+            found = _on_contour(contour, delta, guess)
+            lower, upper = max(lower, found[0]), min(upper, found[1])
+            # Ten times sharper than what lets other engines be asked.
+            if upper - lower <= 1e-7 * upper or not math.isfinite(upper):
+                break
+            # The estimate was off, as it is where no saddle exists: move the contour.
+            moved = lower if lower > 0 else upper
+            if abs(moved - guess) <= 1e-3 * abs(guess):  # it would be the same contour
+                break
+            guess = moved
+            c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)
+        if lower == 0.0 and delta_at(components, 0.0)[1] <= delta:
+            return 0.0, 0.0
+        return min(lower, upper), upper
 
 
 def _log_drop(components: Components, log_value: float) -> float:
@@ -149,45 +181,6 @@ def lay(components: Components, epsilon: float) -> Contour | None:
         return None
 
 
-def _epsilon(components: Components, delta: float) -> tuple[float, float]:
-    low, high = _infinite(components)
-    if delta < low:
-        return math.inf, math.inf
-    # Total variation adds up at most.
-    if (
-        math.fsum(times * float(law.delta(0.0)[1]) for law, times in components)
-        <= delta
-    ):
-        return 0.0, 0.0
-    top = max(_top(components), 0.0) * (1 + 1e-12) if delta >= high else math.inf
-    floor = _below_top(components, delta)
-    log_target = math.log(delta - high if delta > high else delta)
-    sketch = Sketch.of(components, _log_drop(components, log_target))
-    if sketch.cumulants(0.0)[2] == 0.0:
-        return min(floor, top), top
-    c, guess = sketch.at_delta(log_target)
-    lower, upper = floor, top
-    for _ in range(2):
-        try:
-            contour = prepare(components, sketch, c, guess, log_target)
-        except Exhausted:
-            break
-        found = _on_contour(contour, delta, guess)
-        lower, upper = max(lower, found[0]), min(upper, found[1])
-        # Ten times sharper than what lets other engines be asked.
-        if upper - lower <= 1e-7 * upper or not math.isfinite(upper):
-            break
-        # The estimate was off, as it is where no saddle exists: move the contour.
-        moved = lower if lower > 0 else upper
-        if abs(moved - guess) <= 1e-3 * abs(guess):  # it would be the same contour
-            break
-        guess = moved
-        c = max(sketch.at_epsilon(guess)[0], 1e-3 * c)
-    if lower == 0.0 and delta_at(components, 0.0)[1] <= delta:
-        return 0.0, 0.0
-    return min(lower, upper), upper
-
-
 def _below_top(components: Components, delta: float) -> float:
     """Return a lower bound on epsilon from the largest loss alone."""
     # δ(ε) >= P(S = top) (1 - e^(ε - top)).
@@ -202,11 +195,12 @@ def _below_top(components: Components, delta: float) -> float:
 
 def _on_contour(contour: Contour, delta: float, guess: float) -> tuple[float, float]:
     """Bracket epsilon with one contour."""
-    log_delta = math.log(delta)
-
-    def excess(side: int, epsilon: float) -> float:
-        return math.log(max(contour.delta(epsilon)[side], TINY)) - log_delta
-
-    upper = certified_root(partial(excess, 1), guess, contour.c, above=True)
+    aim, c = math.log(delta), contour.c
+    upper = certified_root(
+        lambda e: math.log(max(contour.delta(e)[1], TINY)) - aim, guess, c, above=True
+    )
     start = upper if math.isfinite(upper) else guess
-    return certified_root(partial(excess, 0), start, contour.c, above=False), upper
+    lower = certified_root(
+        lambda e: math.log(max(contour.delta(e)[0], TINY)) - aim, start, c, above=False
+    )
+    return lower, upper

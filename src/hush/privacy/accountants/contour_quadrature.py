@@ -262,20 +262,31 @@ class Contour:
     infinite: tuple[float, float]  # bracket of the mass at +infinity
 
     def _alias(self, epsilon: float) -> float:
-        """Return log of a bound on what the trapezoid rule adds to the integral."""
+        """Return log of a bound on what the trapezoid rule adds to the integral.
+
+        That is Σ_m of δ(ε ± m width) e^(±cm width), by Chernoff at some tilts s, the
+        best of which counts: δ(x) <= κ(s) e^(K(s) - sx), so the terms m = 1, 2, … are
+        a geometric series.
+        """
         width = 2 * math.pi / self.step
         total = -math.inf
         room = width - (self.top - epsilon)
         for s, log_mass in self.aliases:
-            part = _alias(self.c, width, epsilon, s, log_mass)
+            tilts = [(s, log_mass)]
             if s > self.c and room > 0:
                 # Few can exceed the top: K(s) <= s top + v s (s+1)/2 at any tilt. This
                 # one puts aliases of a law without Gaussian part below e^-60 of K(c).
                 rise = 60 + self.c * max(self.top - epsilon, 0.0)
                 s = self.c + (rise + abs(self.log_scale - self.c * epsilon)) / room
                 bound = s * self.top + 0.5 * self.gaussian * s * (s + 1)
-                part = min(part, _alias(self.c, width, epsilon, s, bound))
-            total = float(np.logaddexp(total, part))
+                tilts.append((s, bound))
+            least = math.inf
+            for tilt, log_bound in tilts:
+                fall = abs(tilt - self.c) * width
+                if fall > 1e-3:  # else the series hardly falls: nothing is claimed
+                    first = log_chernoff(tilt) + log_bound - tilt * epsilon - fall
+                    least = min(least, first - math.log(-math.expm1(-fall)))
+            total = float(np.logaddexp(total, least))
         return total
 
     def _phases(self, epsilon: float) -> tuple[Floats, Complexes, Floats]:
@@ -347,18 +358,6 @@ class Contour:
         lower = (max(least - up * smooth, 0.0) + low_mass) * (1 - 2 * ROUNDING)
         upper = (most + self.missing + high_mass) * (1 + 4 * ROUNDING)
         return lower, min(max(upper, TINY), 1.0)
-
-
-def _alias(c: float, width: float, epsilon: float, s: float, log_mass: float) -> float:
-    """Return log Σ_m of δ(ε ± m width) e^(±cm width) by Chernoff at tilt s.
-
-    δ(x) <= κ(s) e^(K(s) - sx), so the terms m = 1, 2, … are a geometric series.
-    """
-    fall = abs(s - c) * width
-    if not fall > 1e-3:  # the series hardly falls: nothing is claimed
-        return math.inf
-    part = log_chernoff(s) + log_mass - s * epsilon - fall
-    return part - math.log(-math.expm1(-fall))
 
 
 def _exp(x: float) -> float:

@@ -22,11 +22,16 @@ from hush.privacy.accountants.contour_quadrature import (
     Contour,
     distinct_laws,
 )
-from hush.privacy.duality import crossing, crossing_lower
 from hush.privacy.pld.discrete_loss import AtomsLoss
 from hush.privacy.pld.gaussian_loss import GaussianLoss
 from hush.privacy.pld.loss_distribution import Bracket, LossLaw
-from hush.privacy.rounding import ULP, Floats, bracket_each, certified_root
+from hush.privacy.rounding import (
+    ULP,
+    Floats,
+    bracket_each,
+    certified_root,
+    crossing_ends,
+)
 
 # A bracket -> a bracket inside it, by another engine.
 Improve = Callable[[float, float], tuple[float, float]]
@@ -306,8 +311,8 @@ class Enumeration:
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Bracket the smallest ε >= 0 with this δ."""
-        low = crossing_lower(lambda e: float(self._end(e)[0]), delta)
-        return low, crossing(lambda e: float(self._end(e)[1]), delta)
+        low = crossing_ends(lambda e: float(self._end(e)[0]), delta)[0]
+        return low, crossing_ends(lambda e: float(self._end(e)[1]), delta)[1]
 
     def _end(self, epsilon: float) -> Bracket:
         if np.isinf(epsilon):

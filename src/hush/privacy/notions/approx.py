@@ -12,7 +12,7 @@ from hush.privacy.discrete_pair import (
     Atoms,
     pure_epsilon,
     randomized_response,
-    reduced_bracket,
+    reduced_delta,
     reduced_tradeoff,
 )
 from hush.privacy.rounding import Floats, down, up
@@ -54,7 +54,8 @@ class Approx(Curve):
 
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ of the worst (ε, δ)-private mechanism."""
-        return reduced_bracket(self.epsilon, self.delta, epsilon)
+        exact = reduced_delta(self.epsilon, self.delta, epsilon)
+        return down(exact, 8), np.minimum(up(exact, 8), 1.0)
 
     def _epsilon(self, delta: float) -> float:
         return pure_epsilon(self.epsilon, self.delta, delta, side=up)

@@ -21,11 +21,6 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _TINY = 1e-323  # the grain of the smallest floats
 
 
-def _mills(x: Floats) -> Floats:
-    """Return (1 - Φ(x))/φ(x)."""
-    return np.asarray(math.sqrt(math.pi / 2) * scipy.special.erfcx(x / math.sqrt(2)))
-
-
 def log_delta(mu: float, epsilon: Floats) -> Floats:
     """Return log(Φ(-a) - e^ε Φ(-b)), a = ε/μ - μ/2, b = a + μ, without cancellation.
 
@@ -33,6 +28,8 @@ def log_delta(mu: float, epsilon: Floats) -> Floats:
     """
     a = epsilon / mu - mu / 2
     b = a + mu
+    # R(x) = (1 - Φ(x))/φ(x) = √(π/2) erfcx(x/√2)
+    size, root, erfcx = math.sqrt(math.pi / 2), math.sqrt(2), scipy.special.erfcx
     with np.errstate(all="ignore"):
         if mu < 0.5:
             x = a[..., None] + mu * (_NODES + 1) / 2
@@ -41,12 +38,13 @@ def log_delta(mu: float, epsilon: Floats) -> Floats:
             # It ends with a positive term, so it lies above: by 5e-15 of itself at 30.
             far = 945 - y * (10395 - 135135 * y)
             far = y * (1 - y * (3 - y * (15 - y * (105 - y * far))))
-            near = 1 - x * _mills(np.minimum(x, 31.0))
+            near = 1 - x * (size * erfcx(np.minimum(x, 31.0) / root))
             gap = np.where(x > 30, far, near) @ _WEIGHTS * (mu / 2)
             return np.asarray(np.log(gap) - a * a / 2 - 0.5 * math.log(2 * math.pi))
         density = np.exp(-a * a / 2) / math.sqrt(2 * math.pi)
-        left = np.log(scipy.special.ndtr(-a) - density * _mills(b))
-        gap = _mills(np.maximum(a, 0.0)) - _mills(b)
+        beyond = size * erfcx(b / root)
+        left = np.log(scipy.special.ndtr(-a) - density * beyond)
+        gap = size * erfcx(np.maximum(a, 0.0) / root) - beyond
         right = np.log(gap) - a * a / 2 - 0.5 * math.log(2 * math.pi)
         return np.where(a < 0, left, right)
 
@@ -86,29 +84,26 @@ class GDP(Curve):
             value = np.full(np.shape(epsilon), 0.0 if self.mu == 0 else 1.0)
             return value, value
         finite = np.where(np.isinf(epsilon), 1.0, epsilon)
+        # NaN where numbers leave the range of floats.
         with np.errstate(over="ignore", invalid="ignore"):
-            lower, upper = self._bracket(finite)
+            a = finite / self.mu - self.mu / 2
+            exact = np.exp(log_delta(self.mu, np.asarray(finite)))
+            # Rounding: that of a²/2 in the exponent, where a itself is rounded, and
+            # that of the bracket, which loses up to 100 units before the series.
+            spread = np.abs(finite) / self.mu + self.mu
+            size = 2 * (spread * np.abs(a))
+            slack = (300 + size + 300 / min(self.mu, 1.0) * (self.mu >= 0.5)) * 2.0**-52
+            lower, upper = exact * (1 - slack) - _TINY, exact * (1 + slack) + _TINY
+            # δ <= Φ(-a) <= exp(-a²/2)/2, and a is rounded by at most spread·2^-51: from
+            # 46 on, with 11 good bits, less than the smallest float. Infinite: beyond.
+            gone = (a > 46) & (a > spread * 2.0**-40) | (a == math.inf)
+            lower, upper = np.where(gone, 0.0, lower), np.where(gone, _TINY, upper)
         # δ of ε >= 0 is the total variation at most: 2Φ(μ/2) - 1 < 0.39895·μ.
         most = np.where(finite >= 0, min(1.0, 0.39895 * self.mu + _TINY), 1.0)
         lower = np.where(np.isnan(lower), 0.0, np.maximum(lower, 0.0))
         upper = np.where(np.isnan(upper), most, np.minimum(upper, 1.0))
         zero = np.isinf(epsilon)
         return np.where(zero, 0.0, lower), np.where(zero, 0.0, upper)
-
-    def _bracket(self, epsilon: Floats) -> Bracket:
-        """Bracket δ at finite ε; NaN where numbers leave the range of floats."""
-        a = epsilon / self.mu - self.mu / 2
-        exact = np.exp(log_delta(self.mu, np.asarray(epsilon)))
-        # Rounding: that of a²/2 in the exponent, where a itself is rounded, and that of
-        # the bracket, which loses up to 100 units before the series takes over.
-        spread = np.abs(epsilon) / self.mu + self.mu
-        size = spread * np.abs(a)
-        slack = (300 + 2 * size + 300 / min(self.mu, 1.0) * (self.mu >= 0.5)) * 2.0**-52
-        lower, upper = exact * (1 - slack) - _TINY, exact * (1 + slack) + _TINY
-        # δ <= Φ(-a) <= exp(-a²/2)/2, and a is rounded by at most spread·2^-51: from 46
-        # on, with 11 good bits, less than the smallest float. Infinite: far beyond it.
-        gone = (a > 46) & (a > spread * 2.0**-40) | (a == math.inf)
-        return np.where(gone, 0.0, lower), np.where(gone, _TINY, upper)
 
     def _epsilon(self, delta: float) -> float:
         return _solve(self, delta, side=1)

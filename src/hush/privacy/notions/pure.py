@@ -11,7 +11,7 @@ from hush.privacy.discrete_pair import (
     Atoms,
     pure_epsilon,
     randomized_response,
-    reduced_bracket,
+    reduced_delta,
     reduced_tradeoff,
 )
 from hush.privacy.rounding import Floats, down, up
@@ -48,7 +48,8 @@ class Pure(Curve):
 
     def profile(self, direction: Direction, epsilon: Floats) -> Bracket:
         """Bracket δ: the hockey-stick of randomized response."""
-        return reduced_bracket(self.epsilon, 0.0, epsilon)
+        exact = reduced_delta(self.epsilon, 0.0, epsilon)
+        return down(exact, 8), np.minimum(up(exact, 8), 1.0)
 
     def _epsilon(self, delta: float) -> float:
         return pure_epsilon(self.epsilon, 0.0, delta, side=up)

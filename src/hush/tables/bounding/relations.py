@@ -95,7 +95,7 @@ class BoundedRows:
     def _with_groups(self, table: ir.Table) -> ir.Table:
         if set(self.by) <= set(table.columns):
             return table
-        return table.mutate(**{PLACE: self.place(table)})
+        return table.mutate(**{PLACE: self.grouping.place(table)})
 
     @property
     def is_sampled(self) -> bool:

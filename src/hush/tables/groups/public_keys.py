@@ -286,7 +286,21 @@ class PublicGroups(Groups):
 
     def place(self, table: ir.Table) -> Any:
         """Return the place of a row's key among the keys."""
-        return place_of_key(table, self.by, self.engine_keys)
+        by, keys = self.by, self.engine_keys
+        if not by:
+            return ibis.literal(0, "int64")
+        if PLACE in table.columns:
+            return table[PLACE]
+        if is_range(table, by, keys):
+            # Rows of other keys are gone; counting is cheaper than comparing with each.
+            return table[by[0]].cast("int64") - ibis.literal(keys[0][0], "int64")
+        return ibis.cases(
+            *(
+                (is_key(table, by, key), ibis.literal(i, "int64"))
+                for i, key in enumerate(keys)
+            ),
+            else_=ibis.literal(len(keys) - 1, "int64"),  # no such row is left
+        )
 
     def is_near(self, table: ir.Table) -> bool:
         """Whether that place is counted, or among few keys."""
@@ -351,24 +365,6 @@ def _is_computed(table: ir.Table, name: str) -> bool:
         else:  # a join, a union: seldom, and either way is right
             return False
     return False
-
-
-def place_of_key(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> Any:
-    """Return the place of a row's key, of a table of `rows_of_keys`."""
-    if not by:
-        return ibis.literal(0, "int64")
-    if PLACE in table.columns:
-        return table[PLACE]
-    if is_range(table, by, keys):
-        # Rows of other keys are gone; counting is cheaper than comparing with each.
-        return table[by[0]].cast("int64") - ibis.literal(keys[0][0], "int64")
-    return ibis.cases(
-        *(
-            (is_key(table, by, key), ibis.literal(i, "int64"))
-            for i, key in enumerate(keys)
-        ),
-        else_=ibis.literal(len(keys) - 1, "int64"),  # no such row is left
-    )
 
 
 def is_range(table: ir.Table, by: tuple[str, ...], keys: tuple[Key, ...]) -> bool:

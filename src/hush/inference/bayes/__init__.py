@@ -1,0 +1,1 @@
+"""Bayesian inference: posteriors given noisy releases, on grids or by sampling."""

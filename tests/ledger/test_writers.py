@@ -1,0 +1,510 @@
+"""Whoever changes the store while a handle is open, or by SQL, gains no budget."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+
+import pytest
+
+from hush.errors import BudgetExceeded, LedgerError
+from hush.ledger import Budget, Ledger
+from ledger.test_tampering import unguarded
+from ledger.toys import Die, Total
+
+COST = 0.125
+MOST = 8  # releases of that cost in a budget of 1
+
+
+def ask(ledger, times=1, key=None):
+    for _ in range(times):
+        ledger.release(Die(COST), Total(), [1], key)
+
+
+def until_refused(ledger):
+    """Release as long as the ledger lets; return how often, and what stopped it."""
+    done = 0
+    try:
+        while done <= 3 * MOST:
+            ask(ledger)
+            done += 1
+    except (BudgetExceeded, LedgerError) as problem:
+        return done, problem
+    return done, None
+
+
+def copied(url, tmp_path):
+    """Keep what is stored, and return what puts it back in place."""
+    if url.startswith("sqlite"):
+        path = tmp_path / "budget.db"
+        kept = path.read_bytes()
+
+        def back():
+            with path.open("r+b") as file:
+                file.write(kept)
+                file.truncate()
+
+        return back
+    tables = ("hush_entry", "hush_account")
+    with unguarded(url) as connection:
+        rows = [connection.execute(f"SELECT * FROM {t}").fetchall() for t in tables]
+
+    def back():
+        with unguarded(url) as connection:
+            for table, lines in zip(tables, rows, strict=True):
+                connection.execute(f"DELETE FROM {table}")
+                for line in lines:
+                    marks = ", ".join(["%s"] * len(line))
+                    connection.execute(f"INSERT INTO {table} VALUES ({marks})", line)
+
+    return back
+
+
+@contextlib.contextmanager
+def plain(url):
+    """Write to the tables as a role that may, under the triggers."""
+    if url.startswith("sqlite"):
+        connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+    else:
+        import psycopg
+
+        connection = psycopg.connect(url)
+    with contextlib.closing(connection):
+        yield connection
+        connection.commit()
+
+
+@pytest.fixture
+def anchored(durable_url, tmp_path):
+    """An address, and the options that give its ledger an anchor."""
+    return durable_url, {"anchor": tmp_path / "anchor"}
+
+
+# -- a handle that is open while the ledger is put back ------------------------------
+
+
+def test_a_live_handle_notices_that_its_own_past_is_gone(durable_url, tmp_path):
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+        back = copied(durable_url, tmp_path)
+        ask(ledger, 6)
+        back()
+        before = stored(durable_url)
+        done, problem = until_refused(ledger)
+        assert done == 0
+        assert "replaced or rolled back" in str(problem)
+        assert stored(durable_url) == before, "nothing is written to what is no ledger"
+
+
+def stored(url):
+    with plain(url) as connection:
+        return [
+            connection.execute(f"SELECT * FROM {each} ORDER BY 1").fetchall()
+            for each in ("hush_entry", "hush_account")
+        ]
+
+
+def test_a_live_handle_notices_that_the_past_of_another_is_gone(anchored, tmp_path):
+    """The other one released; this one saw nothing of it but the anchor."""
+    url, given = anchored
+    with (
+        Ledger.open(url, budget=Budget(epsilon=1), **given) as ledger,
+        Ledger.open(url, **given) as other,
+    ):
+        ask(ledger)
+        back = copied(url, tmp_path)
+        ask(other, 6)
+        back()
+        before = stored(url)
+        done, problem = until_refused(ledger)
+        assert done == 0, "14 releases, and an epsilon of 1.75 of 1"
+        assert "replaced or rolled back" in str(problem)
+        assert stored(url) == before
+
+
+@pytest.mark.parametrize("harm", ["removed", "exchanged", "cut"])
+def test_a_live_handle_misses_its_anchor(harm, anchored):
+    url, given = anchored
+    path = given["anchor"]
+    with Ledger.open(url, budget=Budget(epsilon=1), **given) as ledger:
+        ask(ledger, 2)
+        text = path.read_bytes()
+        if harm == "removed":
+            path.unlink()
+        elif harm == "exchanged":
+            path.with_suffix(".new").write_bytes(text)
+            os.replace(path.with_suffix(".new"), path)
+        else:
+            os.truncate(path, len(text) - 70)
+        done, problem = until_refused(ledger)
+        assert done == 0
+        assert "the anchor" in str(problem)
+        assert problem.code == "ledger-altered"
+
+
+@pytest.fixture(params=["rollback journal", "write-ahead log"])
+def journal(request, monkeypatch):
+    if request.param == "write-ahead log":  # what newer versions of SQLite are given
+        monkeypatch.setattr("hush.ledger.stores.sqlite._SAFE_WAL", (3, 0, 0))
+
+
+@pytest.mark.usefixtures("journal")
+@pytest.mark.parametrize("harm", ["removed", "exchanged", "moved away"])
+def test_a_live_handle_leaves_a_file_that_lost_its_name(harm, sqlite_url, tmp_path):
+    """It went on writing to a file that nobody else could open."""
+    path = tmp_path / "budget.db"
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+        shutil.copy(path, tmp_path / "old.db")
+        ask(ledger)
+        if harm == "removed":
+            path.unlink()
+        elif harm == "exchanged":
+            os.replace(tmp_path / "old.db", path)
+        else:
+            path.rename(tmp_path / "elsewhere.db")
+        done, problem = until_refused(ledger)
+        assert done == 0
+        assert problem.code == "ledger-altered"
+
+
+@pytest.mark.usefixtures("journal")
+@pytest.mark.parametrize("ends", [("",), ("", "-wal"), ("", "-wal", "-shm")])
+def test_whatever_files_are_copied_back_no_budget_returns(ends, sqlite_url, tmp_path):
+    path = tmp_path / "budget.db"
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+        kept = {
+            end: file.read_bytes()
+            for end in ends
+            if (file := path.with_name(path.name + end)).exists()
+        }
+        ask(ledger, 6)
+        for end, content in kept.items():
+            with path.with_name(path.name + end).open("r+b") as file:
+                file.write(content)
+                file.truncate()
+        done, _ = until_refused(ledger)
+        assert 7 + done <= MOST
+
+
+def test_many_handles_and_their_anchor_get_along(anchored):
+    """What is anchored by others between two looks is no reason to refuse."""
+    url, given = anchored
+    with contextlib.ExitStack() as stack:
+        first = Ledger.open(url, budget=Budget(epsilon=1), **given)
+        handles = [stack.enter_context(first)]
+        handles += [stack.enter_context(Ledger.open(url, **given)) for _ in range(3)]
+        for number in range(MOST):
+            ask(handles[number % 4])
+        assert all(until_refused(each)[0] == 0 for each in handles)
+        assert handles[0].verify()
+
+
+# -- options that were forgotten -------------------------------------------------------
+
+SECRET = b"known to the auditor"
+
+
+def test_an_opening_without_the_secret_is_refused_and_locks_nobody_out(anchored):
+    url, given = anchored
+    sealed = {**given, "secret": SECRET}
+    with Ledger.open(url, budget=Budget(epsilon=1), **sealed) as ledger:
+        ask(ledger)
+    before = stored(url), given["anchor"].read_bytes()
+    for more in ({}, {"check": False}, {"renew_anchor": True}):
+        with pytest.raises(LedgerError, match="sealed, and it was opened without"):
+            Ledger.open(url, **given, **more)
+    assert (stored(url), given["anchor"].read_bytes()) == before
+    with Ledger.open(url, **sealed) as ledger:
+        ask(ledger)
+        assert ledger.verify()
+
+
+def test_a_sealed_anchor_that_is_gone_is_not_begun_again_without_a_secret(anchored):
+    url, given = anchored
+    with Ledger.open(url, budget=Budget(epsilon=1), **given, secret=SECRET) as ledger:
+        ask(ledger)
+    given["anchor"].unlink()
+    with pytest.raises(LedgerError, match="sealed, and it was opened without"):
+        Ledger.open(url, **given, renew_anchor=True)
+    assert not given["anchor"].exists()
+    with Ledger.open(url, **given, secret=b"another", renew_anchor=True) as ledger:
+        assert ledger.verify().anchored == len(ledger.history()) - 1
+
+
+def test_a_ledger_of_before_is_known_to_be_sealed_by_its_anchor(anchored, monkeypatch):
+    """Its first entry does not say so."""
+    url, given = anchored
+    canonical = "hush.ledger.ledger.canonical"
+
+    def of_before(body):
+        from hush.ledger.hash_chain import canonical
+
+        return canonical({name: body[name] for name in body if name != "sealed"})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(canonical, of_before)
+        with Ledger.open(url, budget=Budget(epsilon=1), **given, secret=SECRET) as one:
+            assert "sealed" not in one.history()[0].content
+    with pytest.raises(LedgerError, match="sealed, and it was opened without"):
+        Ledger.open(url, **given)
+
+
+def test_without_the_long_walk_the_head_is_still_compared(anchored, tmp_path):
+    url, given = anchored
+    with Ledger.open(url, budget=Budget(epsilon=1), **given) as ledger:
+        ask(ledger)
+        back = copied(url, tmp_path)
+        ask(ledger, 6)
+    back()
+    with Ledger.open(url, **given, check=False) as ledger:
+        assert until_refused(ledger)[0] == 0
+        with pytest.raises(LedgerError, match="rolled back"):
+            ledger.grant(Budget(epsilon=1), analyst="ana")
+        assert not ledger.verify(), "and whoever wants to know why can still read it"
+
+
+CHANGES = {
+    "limit": "limit1 = limit1 * 10",
+    "grains": "power1 = power1 + 1",
+    "notion": "notion = 'rho'",
+    "delta": "limit2 = limit2 + 1",
+}
+
+
+@pytest.mark.parametrize("signs", [False, True], ids=["nobody", "an administrator"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_without_the_long_walk_limits_are_those_of_their_grants(
+    change, signs, durable_url
+):
+    """A limit ten times as large let fifty releases through."""
+    from hush.ledger import Admin
+
+    admin = {"admin": Admin.generate("office")} if signs else {}
+    with Ledger.open(durable_url, budget=Budget(epsilon=1), **admin) as ledger:
+        ask(ledger)
+    with unguarded(durable_url) as connection:
+        connection.execute(f"UPDATE hush_account SET {CHANGES[change]}")
+    with Ledger.open(durable_url, check=False) as ledger:
+        done, problem = until_refused(ledger)
+        assert done == 0
+        assert "is not the one that was granted" in str(problem)
+    with pytest.raises(LedgerError, match="not whole"):
+        Ledger.open(durable_url)
+
+
+def test_a_grant_that_nobody_signed_enlarges_nothing(durable_url):
+    """Whoever may write to the tables writes the grant as well, with a right hash."""
+    from hush.ledger import Admin
+    from hush.ledger.hash_chain import Entry, Kind
+
+    office = Admin.generate("office")
+    with Ledger.open(durable_url, budget=Budget(epsilon=1), admin=office) as ledger:
+        head = ledger._store.read(lambda t: t.head())
+        text = ledger._store.read(lambda t: t.last_grant("dataset:default")).body
+    larger = text.replace("[1000000000000,0]", "[10000000000000,0]")
+    assert larger != text
+    forged = Entry.after(head, Kind.GRANT, "dataset:default", "2", larger)
+    row = (
+        forged.seq,
+        "grant",
+        *(
+            getattr(forged, f)
+            for f in Entry.__annotations__
+            if f not in ("seq", "kind")
+        ),
+    )
+    with unguarded(durable_url) as connection:
+        mark = "?" if durable_url.startswith("sqlite") else "%s"
+        marks = ", ".join([mark] * 8)
+        connection.execute(f"INSERT INTO hush_entry VALUES ({marks})", row)
+        connection.execute("UPDATE hush_account SET limit1 = 10 * limit1")
+    with Ledger.open(durable_url, check=False) as ledger:
+        assert until_refused(ledger)[0] == 0
+
+
+def test_without_the_long_walk_a_whole_ledger_is_charged(durable_url):
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+    with Ledger.open(durable_url, check=False) as ledger:
+        assert until_refused(ledger)[0] == MOST - 1
+        assert ledger.verify()
+
+
+# -- who may read and write the files --------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "mode"), [({}, 0o600), ({"shared": True}, 0o660)])
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
+def test_files_are_for_their_owner_or_on_request_for_a_group(
+    given, mode, mask, anchored
+):
+    url, options = anchored
+    before = os.umask(mask)
+    try:
+        with Ledger.open(url, budget=Budget(epsilon=1), **options, **given) as ledger:
+            ask(ledger)
+    finally:
+        os.umask(before)
+    files = [options["anchor"]]
+    if url.startswith("sqlite"):
+        files.append(options["anchor"].with_name("budget.db"))
+    assert {each.stat().st_mode & 0o777 for each in files} == {mode}
+
+
+def test_a_renewed_anchor_is_for_whom_the_ledger_is(sqlite_url, tmp_path):
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    Ledger.open(sqlite_url, shared=True).close()
+    assert anchor.stat().st_mode & 0o777 == 0o660
+    anchor.unlink()
+    Ledger.open(sqlite_url, renew_anchor=True).close()
+    assert anchor.stat().st_mode & 0o777 == 0o660
+    path.chmod(0o600)
+    anchor.unlink()
+    Ledger.open(sqlite_url, renew_anchor=True, shared=True).close()
+    assert anchor.stat().st_mode & 0o777 == 0o600
+
+
+# -- a file whose pages are damaged ----------------------------------------------------
+
+
+def damaged(path, size):
+    """Write over bytes of every page but the first, as a bad disk does."""
+    content = bytearray(path.read_bytes())
+    noise = bytes(range(1, 1 + size))
+    for page in range(4096, len(content), 4096):
+        content[page + 3000 : page + 3000 + size] = noise
+    path.write_bytes(content)
+
+
+def filled(url, times=60):
+    with Ledger.open(url, budget=Budget(epsilon=100)) as ledger:
+        ask(ledger, times)
+
+
+def test_damaged_pages_are_found_when_the_ledger_is_opened(sqlite_url, tmp_path):
+    filled(sqlite_url)
+    damaged(tmp_path / "budget.db", 64)
+    with pytest.raises(LedgerError):
+        Ledger.open(sqlite_url)
+
+
+def index_pages(path):
+    """Return the pages of the index by which keys are found."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        try:
+            sql = "SELECT pageno FROM dbstat WHERE name = 'hush_key' AND ncell > 0"
+            return [number for (number,) in connection.execute(sql)]
+        except sqlite3.OperationalError:  # a SQLite without that table
+            root = "SELECT rootpage FROM sqlite_master WHERE name = 'hush_key'"
+            return [connection.execute(root).fetchone()[0]]
+
+
+def test_a_damaged_index_is_found_though_every_entry_is_whole(sqlite_url, tmp_path):
+    filled(sqlite_url)
+    path = tmp_path / "budget.db"
+    content = bytearray(path.read_bytes())
+    for page in index_pages(path):  # where its cells begin
+        start = (page - 1) * 4096
+        content[start + 12 : start + 40] = bytes(range(200, 228))
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match=r"damaged|SQLITE_CORRUPT"):
+        Ledger.open(sqlite_url)
+
+
+def test_verify_compares_an_index_with_its_table(sqlite_url, tmp_path):
+    """A key that the index spells otherwise would be charged a second time."""
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger, key="a-key-of-this-index")
+    path = tmp_path / "budget.db"
+    content = bytearray(path.read_bytes())
+    changed = 0
+    for page in index_pages(path):
+        end = page * 4096
+        part = bytes(content[end - 4096 : end])
+        content[end - 4096 : end] = part.replace(b"a-key-of-this", b"a-key-of-thiz")
+        changed += content[end - 4096 : end] != part
+    assert changed
+    path.write_bytes(content)
+    with Ledger.open(sqlite_url) as ledger:
+        found = ledger.verify()
+    assert not found
+    assert "damaged" in found.reason
+    assert "hush_key" in found.reason
+
+
+# -- links, and disks that cannot be written -------------------------------------------
+
+
+@pytest.mark.parametrize("of", ["file", "folder"])
+def test_a_symbolic_link_leads_to_the_ledger_and_its_anchor(of, sqlite_url, tmp_path):
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+    link = tmp_path / "link"
+    if of == "file":
+        link.symlink_to(tmp_path / "budget.db")
+        url = f"sqlite:///{link}"
+    else:
+        link.symlink_to(tmp_path)
+        url = f"sqlite:///{link}/budget.db"
+    with Ledger.open(url) as ledger:
+        assert until_refused(ledger)[0] == MOST - 1
+        assert ledger.verify()
+    assert not link.with_name("link.anchor").exists()
+
+
+def test_a_hard_link_leads_to_the_name_that_has_the_anchor(sqlite_url, tmp_path):
+    with Ledger.open(sqlite_url, budget=Budget(epsilon=1)) as ledger:
+        ask(ledger)
+    os.link(tmp_path / "budget.db", tmp_path / "also.db")
+    with Ledger.open(f"sqlite:///{tmp_path}/also.db") as ledger:
+        assert until_refused(ledger)[0] == MOST - 1
+    far = tmp_path / "far"
+    far.mkdir()
+    os.link(tmp_path / "budget.db", far / "also.db")
+    with pytest.raises(LedgerError, match="several names"):
+        Ledger.open(f"sqlite:///{far}/also.db")
+
+
+def unwritable(url, monkeypatch):
+    """Make the ledger one that can be read only, as on a disk mounted so."""
+    if not url.startswith("sqlite"):
+        import psycopg
+
+        name = url.partition("?")[0].rpartition("/")[2]
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(
+                f"ALTER DATABASE {name} SET default_transaction_read_only = on"
+            )
+        return
+    connect, opened = sqlite3.connect, os.open
+
+    def only_read(path, **given):
+        return connect(f"file:{path}?mode=ro", uri=True, **given)
+
+    def no_writing(path, flags, *more, **given):
+        if flags & (os.O_WRONLY | os.O_RDWR) and "hush" in str(path):
+            raise OSError(30, "Read-only file system", str(path))
+        return opened(path, flags, *more, **given)
+
+    monkeypatch.setattr(sqlite3, "connect", only_read)
+    monkeypatch.setattr(os, "open", no_writing)
+
+
+def test_a_stored_key_is_answered_where_nothing_can_be_written(
+    durable_url, monkeypatch
+):
+    given = {"budget": Budget(epsilon=1)}
+    with Ledger.open(durable_url, **given) as ledger:
+        known = ledger.release(Die(COST), Total(), [1], "may")
+        ledger.hold(Die(COST), Total(), key="held")
+    unwritable(durable_url, monkeypatch)
+    with Ledger.open(durable_url, **given) as ledger:
+        assert ledger.release(Die(COST), Total(), [1], "may") == known
+        assert ledger.stored("may") == known
+        for key in ("june", "held"):
+            with pytest.raises(LedgerError) as caught:
+                ask(ledger, key=key)
+            assert caught.value.code == "ledger-unreachable"
+        assert len(ledger.history()) == 5

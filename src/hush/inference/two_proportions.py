@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import fft, optimize, special
 
 from hush import checks
 from hush.estimate import Estimate
+from hush.inference.additive_noise import Additive
 from hush.inference.binomial import weights
 from hush.inference.noisy_proportion import NoisyShare
 from hush.inference.proportion import NoisyCount, Proportion
@@ -113,11 +114,18 @@ def _hypergeometric(n: int, m: int, total: int, start: int, stop: int) -> Floats
 def _released_law(count: NoisyCount, theta: float) -> tuple[int, Floats]:
     """Return the first value and the probabilities of a released whole count."""
     first, chance = weights(count.n, theta)
-    far = upper_quantile(count.noise.law, 1e-18)
-    added = count.noise.equal(np.arange(-far, far + 1))
+    far, added = _added(count.noise)
     size = chance.size + added.size - 1
-    transform = np.fft.rfft(chance, size) * np.fft.rfft(added, size)
-    return first - far, np.maximum(np.fft.irfft(transform, size), 0.0)
+    fast = fft.next_fast_len(size, real=True)
+    both = np.fft.irfft(np.fft.rfft(chance, fast) * np.fft.rfft(added, fast), fast)
+    return first - far, np.maximum(both[:size], 0.0)
+
+
+@lru_cache(maxsize=64)
+def _added(noise: Additive) -> tuple[int, Floats]:
+    """Return how far whole noise reaches, and its probabilities there."""
+    far = upper_quantile(noise.law, 1e-18)
+    return far, noise.equal(np.arange(-far, far + 1))
 
 
 def _at_pooled(a: NoisyCount, b: NoisyCount, tie: float) -> tuple[float, float]:

@@ -391,6 +391,7 @@ def increase(
             f"{balance.grid.notion}; got {budget!r}."
         )
     seq = str(transaction.head()[0] + 1)
+    transaction.agree_with_chain([balance])
     content = _content(balance.grid, limit, reason)
     content["after"] = {name: (*balance.spent, *limit)}
     entry = authority.write(transaction, Kind.GRANT, name, seq, content)
@@ -420,8 +421,10 @@ def link(
     if people not in transaction.links(data):
         units = _carried(transaction, data, people)
         content: dict[str, Any] = {}
-        after = {people: two_phase.sums_after(_known(transaction, people), units)}
+        shared = _known(transaction, people)
+        after = {people: two_phase.sums_after(shared, units)}
         if any(units):
+            transaction.agree_with_chain([shared, _known(transaction, data)])
             content = {"carried": list(units), "after": after}
         entry = authority.write(transaction, Kind.LINK, data, people, content)
         if any(units):
@@ -463,9 +466,14 @@ def void(
         )
     if closed is not None:
         return closed
+    costs = held.content["costs"]
+    balances = [_known(transaction, name) for name in sorted(costs)]
+    transaction.agree_with_chain(balances)
     after = {
-        name: two_phase.sums_after(_known(transaction, name), (-units[0], -units[1]))
-        for name, units in sorted(held.content["costs"].items())
+        each.name: two_phase.sums_after(
+            each, (-costs[each.name][0], -costs[each.name][1])
+        )
+        for each in balances
     }
     content = {"reason": reason, "after": after}
     entry = authority.write(transaction, Kind.VOID, scope, key, content)

@@ -57,6 +57,7 @@ class Anchor:
         mode: int = 0o600,
     ) -> None:
         self.path = Path(os.path.realpath(path))  # for good, as that of the ledger
+        self._name = str(self.path)
         self._secret = secret
         self._descriptor: int | None = None
         self._owner = os.getpid()
@@ -128,10 +129,17 @@ class Anchor:
         try:
             if os.write(self._file(), line) != len(line):
                 raise OSError("short write")
-            self._least = os.lseek(self._file(), 0, os.SEEK_CUR)
+            self._note(len(line), seq, hash)
         except OSError as problem:
             if problem.errno != errno.EBADF or (seq, hash) not in self.lines():
                 raise self._lost(problem) from None
+
+    def _note(self, length: int, seq: int, hash: str) -> None:
+        """Remember a line of ours as the last one, if nobody else wrote one."""
+        kept = os.fstat(self._file())
+        if kept.st_size == self._least + length:
+            self._looked, self._last = (kept.st_size, kept.st_mtime_ns), (seq, hash)
+        self._least = max(self._least + length, 0)
 
     def _lost(self, problem: OSError) -> LedgerError:
         return LedgerError(
@@ -148,7 +156,7 @@ class Anchor:
         """
         try:
             descriptor = self._file()
-            here, kept = os.stat(self.path), os.fstat(descriptor)
+            here, kept = os.stat(self._name), os.fstat(descriptor)
             same = (here.st_dev, here.st_ino) == (kept.st_dev, kept.st_ino)
             if not same or kept.st_size < self._least:
                 raise _altered(self.path, "was exchanged or cut")

@@ -12,6 +12,7 @@ from hush.errors import HushError, LedgerError
 from hush.ledger.charge import Request
 from hush.ledger.hash_chain import (
     RARE,
+    SUMMED,
     TABLE_NAMES,
     Entry,
     Kind,
@@ -104,7 +105,9 @@ BEGIN{_BODY}
                 concat(replace(names[i] || ':', ']}},":', ':'), '[',
                     a.spent1, ',', a.spent2, ',', a.limit1, ',', a.limit2, ']')) AS said
         INTO one FROM hush_account a JOIN hush_entry e ON e.seq = a.last
-        WHERE a.name = who[i];
+        WHERE a.name = who[i] AND NOT EXISTS (
+            SELECT FROM hush_entry l WHERE l.seq > a.last AND l.kind IN {SUMMED}
+            AND strpos(l.body, names[i] || ':[') > 0);
         IF NOT FOUND OR one.said = 0 OR one.first > one.most1 OR one.second > one.most2
         THEN RETURN; END IF;
         spent := spent || one.first || one.second;

@@ -1,6 +1,7 @@
 """The default store: one SQLite file, synchronised to disk at every commit."""
 
 import functools
+import operator
 import os
 import sqlite3
 import sys
@@ -15,12 +16,14 @@ from hush.ledger.charge import Request
 from hush.ledger.hash_chain import (
     FAILURES,
     RARE,
+    SUMS,
     TABLE_NAMES,
     Entry,
     Kind,
     Sums,
+    named_in_sums,
+    says_sums,
     sqlite_tables,
-    sums_in,
     with_sums,
 )
 from hush.ledger.two_phase import (
@@ -72,6 +75,11 @@ class _Local(Transaction):
         """Run a statement now."""
         self.execute(statement, values)
 
+    def hash_of(self, seq: int) -> str | None:
+        """Return the hash of an entry, without the detour of `rows`."""
+        row = self.execute(_HASH, (seq,)).fetchone()
+        return None if row is None else row[0]
+
 
 @final
 class SQLite(Store):
@@ -92,6 +100,7 @@ class SQLite(Store):
         # Whole, since a program may change its folder: a forked child, or whoever
         # connects again, would charge a file of the same name in the new one.
         self.path = None if path is None else real_path(path)
+        self._file = "" if self.path is None else str(self.path)
         self._given = ":memory:" if path is None else str(path)
         self.durable = path is not None
         self._lock = threading.RLock()
@@ -125,7 +134,8 @@ class SQLite(Store):
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
-        columns = transaction.rows("SELECT name FROM pragma_table_info('hush_account')")
+        names = "SELECT name FROM pragma_table_info('hush_account')"
+        columns = transaction.batch([(names, ())])[0]
         old = bool(columns) and ("last",) not in columns
         for statement in sqlite_tables(old=old):
             transaction.later(statement, ())
@@ -172,10 +182,18 @@ class SQLite(Store):
 
         The connection would go on writing to the file that nobody else can open.
         """
-        if self.path is not None and _place(self.path) != self._place:
+        if self._file and _place(self._file) != self._place:
             raise replaced()
 
-    def _run(self, begin: str, work: Callable[[_Local], Result], step: str) -> Result:
+    def _run(
+        self,
+        begin: str,
+        work: Callable[[_Local], Result],
+        step: str,
+        *,
+        anchored: bool = True,
+        wrote: Callable[[Result], tuple[int, str]] | None = None,  # the head, if known
+    ) -> Result:
         if self.path is None and os.getpid() != self._owner:
             raise LedgerError(
                 "a ledger in memory belongs to one process: a forked copy would spend "
@@ -187,16 +205,20 @@ class SQLite(Store):
                 connection = self._open()
                 self._check_place()
                 # Read before it begins: what is anchored by then was committed.
-                line = self.last_anchored() if begin == _ALONE else None
+                alone = begin == _ALONE
+                line = self.last_anchored() if alone and anchored else None
                 try:  # from BEGIN on: an interrupt right after it leaves nothing open
                     connection.execute(begin)
                     transaction = _Local(connection)
-                    if begin == _ALONE:
+                    if alone:
                         self.check_past(transaction, line)
                     else:
                         self.check_seen(transaction)
                     result = work(transaction)
-                    last = transaction.head() if self._made else self.seen
+                    if wrote:
+                        last = wrote(result)
+                    else:
+                        last = transaction.head() if self._made else self.seen
                     if step:
                         at(step)
                     connection.execute("COMMIT")
@@ -260,12 +282,16 @@ class SQLite(Store):
     def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
         """Store a first answer in few statements."""
         return self._short(
-            lambda t: answer(t.execute, kind, scope, key, body), "commit-seal"
+            lambda t: answer(t.execute, kind, scope, key, body),
+            "commit-seal",
+            anchored=False,  # its charge was compared, and is what was seen last
         )
 
-    def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
+    def _short(
+        self, work: Callable[[_Local], Entry], step: str, *, anchored: bool = True
+    ) -> Entry | None:
         try:
-            return self._run(_ALONE, work, step)
+            return self._run(_ALONE, work, step, anchored=anchored, wrote=_place_of)
         except Unusual:
             return None
 
@@ -308,11 +334,6 @@ class SQLite(Store):
 Execute = Callable[..., sqlite3.Cursor]
 
 _LAST = "FROM hush_entry ORDER BY seq DESC LIMIT 1"
-# An account, and the text of the last entry that changed it.
-_SUMS = (
-    "SELECT spent1, spent2, limit1, limit2, body FROM hush_account "
-    "JOIN hush_entry ON seq = last WHERE name = ?"
-)
 _SPEND = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
 # Sums to 1 for a charge that waits for its answer, whether its draw was begun or not.
 _WAITS = (
@@ -320,7 +341,11 @@ _WAITS = (
     "WHEN kind = 'start' THEN 0 ELSE 9 END) FROM hush_entry "
     f"WHERE scope = ? AND key = ?) {_LAST}"
 )
+_HASH = "SELECT hash FROM hush_entry WHERE seq = ?"
 _APPEND = "INSERT INTO hush_entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+_place_of = operator.attrgetter("seq", "hash")
 
 
 class Unusual(Exception):
@@ -376,15 +401,14 @@ def charge(
 
 def _after(execute: Execute, name: str, units: Units) -> Sums:
     """Return the sums after a charge, if it fits and the account is as it should be."""
-    row = execute(_SUMS, (name,)).fetchone()
-    if row is None:
+    row = execute(SUMS, (named_in_sums(name), name)).fetchone()
+    if row is None or row[5] or not says_sums(row[4], name, row[:4]):
         raise Unusual
-    spent1, spent2, limit1, limit2, body = row
-    after = spent1 + units[0], spent2 + units[1], limit1, limit2
-    unlike = sums_in(body).get(name) != [spent1, spent2, limit1, limit2]
-    if unlike or after[0] > limit1 or after[1] > limit2:
+    spent1, spent2, limit1, limit2 = row[:4]
+    spent1, spent2 = spent1 + units[0], spent2 + units[1]
+    if spent1 > limit1 or spent2 > limit2:
         raise Unusual
-    return after
+    return spent1, spent2, limit1, limit2
 
 
 def answer(execute: Execute, kind: Kind, scope: str, key: str, body: str) -> Entry:
@@ -433,7 +457,7 @@ def _make(path: Path, mode: int) -> int:
     return mode
 
 
-def _place(path: Path) -> tuple[int, int] | None:
+def _place(path: str | Path) -> tuple[int, int] | None:
     """Return the device and number of a file; None where there is none."""
     try:
         found = os.stat(path)

@@ -190,10 +190,12 @@ class SQLite(Store):
         begin: str,
         work: Callable[[_Local], Result],
         step: str,
-        *,
-        anchored: bool = True,
-        wrote: Callable[[Result], tuple[int, str]] | None = None,  # the head, if known
+        wrote: Callable[[Result], tuple[int, str]] | None = None,
     ) -> Result:
+        """Do `work` between BEGIN and COMMIT.
+
+        Work with `wrote` looks at the past by itself, and leaves the head it returns.
+        """
         if self.path is None and os.getpid() != self._owner:
             raise LedgerError(
                 "a ledger in memory belongs to one process: a forked copy would spend "
@@ -203,16 +205,17 @@ class SQLite(Store):
         with self._lock:
             try:
                 connection = self._open()
-                self._check_place()
+                if wrote is None:
+                    self._check_place()
                 # Read before it begins: what is anchored by then was committed.
-                alone = begin == _ALONE
-                line = self.last_anchored() if alone and anchored else None
+                alone = begin == _ALONE and wrote is None
+                line = self.last_anchored() if alone else None
                 try:  # from BEGIN on: an interrupt right after it leaves nothing open
                     connection.execute(begin)
                     transaction = _Local(connection)
                     if alone:
                         self.check_past(transaction, line)
-                    else:
+                    elif wrote is None:
                         self.check_seen(transaction)
                     result = work(transaction)
                     if wrote:
@@ -274,24 +277,54 @@ class SQLite(Store):
         self, request: Request, key: str, kind: Kind, lockout: int | None
     ) -> Entry | None:
         """Charge a new key in few statements."""
-        return self._short(
-            lambda t: charge(t.execute, request, key, kind, lockout),
-            "commit-reserve",
-        )
+        with self._lock:
+            self.drop_inherited_connection()
+            self._open()
+            self._check_place()
+            line = self.last_anchored()
+            return self._short(
+                lambda t: charge(
+                    t.execute,
+                    functools.partial(self._look, t, line),
+                    request,
+                    key,
+                    kind,
+                    lockout,
+                ),
+                "commit-reserve",
+            )
 
     def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
-        """Store a first answer in few statements."""
+        """Store a first answer in few statements.
+
+        Its charge was compared with file and anchor, and is what this handle saw.
+        """
         return self._short(
-            lambda t: answer(t.execute, kind, scope, key, body),
+            lambda t: answer(
+                t.execute,
+                functools.partial(self._look, t, None),
+                kind,
+                scope,
+                key,
+                body,
+            ),
             "commit-seal",
-            anchored=False,  # its charge was compared, and is what was seen last
         )
 
-    def _short(
-        self, work: Callable[[_Local], Entry], step: str, *, anchored: bool = True
-    ) -> Entry | None:
+    def _look(
+        self, t: Transaction, line: tuple[int, str] | None, head: tuple[int, str]
+    ) -> None:
+        """Look at the past, as `check_past` does, where the head is known already."""
+        if self.unchecked is not None:
+            raise Unusual
+        if head != self.seen:
+            self.check_seen(t)
+        if line is not None and line not in (head, self.seen):
+            self.agree_with_seen(t.hash_of(line[0]), line[1])
+
+    def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
         try:
-            return self._run(_ALONE, work, step, anchored=anchored, wrote=_place_of)
+            return self._run(_ALONE, work, step, _place_of)
         except Unusual:
             return None
 
@@ -332,6 +365,7 @@ class SQLite(Store):
 # PostgreSQL beside `hush.ledger.stores.postgres`.
 
 Execute = Callable[..., sqlite3.Cursor]
+Look = Callable[[tuple[int, str]], None]  # at the past, given the head
 
 _LAST = "FROM hush_entry ORDER BY seq DESC LIMIT 1"
 _SPEND = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
@@ -364,11 +398,17 @@ def _new(payers: int, names: int) -> str:
     return f"SELECT seq, hash, EXISTS ({known}) OR EXISTS ({links}) {_LAST}"
 
 
-def _head(execute: Execute, sql: str, values: Any, wanted: int) -> tuple[int, str]:
+def _head(
+    execute: Execute, look: Look, sql: str, values: Any, wanted: int
+) -> tuple[int, str]:
     row = execute(sql, values).fetchone()
-    if row is None or row[2] != wanted:
+    if row is None:
         raise Unusual
-    return row[0], row[1]
+    head = row[0], row[1]
+    look(head)
+    if row[2] != wanted:
+        raise Unusual
+    return head
 
 
 def _append(
@@ -381,7 +421,12 @@ def _append(
 
 
 def charge(
-    execute: Execute, request: Request, key: str, kind: Kind, lockout: int | None
+    execute: Execute,
+    look: Look,
+    request: Request,
+    key: str,
+    kind: Kind,
+    lockout: int | None,
 ) -> Entry:
     """Charge a new key inside a transaction that holds the write lock."""
     scope, names, payers = request.scope, request.names, request.payers
@@ -390,7 +435,7 @@ def charge(
         if failed >= lockout:
             raise Unusual
     values = (scope, key, *payers, *names)
-    head = _head(execute, _new(len(payers), len(names)), values, 0)
+    head = _head(execute, look, _new(len(payers), len(names)), values, 0)
     after = {name: _after(execute, name, request.costs[name]) for name in names}
     body = with_sums(request.body, after)
     entry = _append(execute, head, kind, scope, key, body)
@@ -411,9 +456,11 @@ def _after(execute: Execute, name: str, units: Units) -> Sums:
     return spent1, spent2, limit1, limit2
 
 
-def answer(execute: Execute, kind: Kind, scope: str, key: str, body: str) -> Entry:
+def answer(
+    execute: Execute, look: Look, kind: Kind, scope: str, key: str, body: str
+) -> Entry:
     """Store a first answer inside a transaction that holds the write lock."""
-    head = _head(execute, _WAITS, (scope, key), 1)
+    head = _head(execute, look, _WAITS, (scope, key), 1)
     return _append(execute, head, kind, scope, key, body)
 
 

@@ -1,7 +1,6 @@
 """The default store: one SQLite file, synchronised to disk at every commit."""
 
 import functools
-import operator
 import os
 import sqlite3
 import sys
@@ -324,7 +323,7 @@ class SQLite(Store):
 
     def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
         try:
-            return self._run(_ALONE, work, step, _place_of)
+            return self._run(_ALONE, work, step, _head_after)
         except Unusual:
             return None
 
@@ -379,7 +378,8 @@ _HASH = "SELECT hash FROM hush_entry WHERE seq = ?"
 _APPEND = "INSERT INTO hush_entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-_place_of = operator.attrgetter("seq", "hash")
+def _head_after(entry: Entry) -> tuple[int, str]:
+    return entry.seq, entry.hash
 
 
 class Unusual(Exception):

@@ -7,10 +7,9 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from hush.errors import HushError, LedgerError
-from hush.ledger.budget import Units
 from hush.ledger.charge import Request
 from hush.ledger.hash_chain import (
     FAILURES,
@@ -59,6 +58,19 @@ def settings(version: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
+class Left(NamedTuple):
+    """The sums of accounts as this handle wrote them, and the last entry since then.
+
+    While that entry is the head, the chain says nothing else of these accounts.
+    """
+
+    sums: dict[str, Sums]
+    at: int
+
+
+Written = tuple[Entry, dict[str, Sums]]  # an entry, and the sums that it says
+
+
 @final
 class _Local(Transaction):
     """A transaction on one connection; every statement runs at once."""
@@ -100,6 +112,9 @@ class SQLite(Store):
         # connects again, would charge a file of the same name in the new one.
         self.path = None if path is None else real_path(path)
         self._file = "" if self.path is None else str(self.path)
+        wal = settings(sqlite3.sqlite_version_info)["journal_mode"] == "wal"
+        self._logs = wal and self.path is not None
+        self._left = Left({}, -1)
         self._given = ":memory:" if path is None else str(path)
         self.durable = path is not None
         self._lock = threading.RLock()
@@ -179,9 +194,10 @@ class SQLite(Store):
     def _check_place(self) -> None:
         """Refuse a file that was removed, or exchanged for another, under its name.
 
-        The connection would go on writing to the file that nobody else can open.
+        The connection would go on writing to the file that nobody else can open. With
+        a rollback journal SQLite looks by itself before it writes (DBMOVED).
         """
-        if self._file and _place(self._file) != self._place:
+        if self._logs and _place(self._file) != self._place:
             raise replaced()
 
     def _run(
@@ -193,7 +209,8 @@ class SQLite(Store):
     ) -> Result:
         """Do `work` between BEGIN and COMMIT.
 
-        Work with `wrote` looks at the past by itself, and leaves the head it returns.
+        Work with `wrote` looks at the past by itself. Once it is committed, `wrote`
+        returns the head that it left.
         """
         if self.path is None and os.getpid() != self._owner:
             raise LedgerError(
@@ -204,8 +221,7 @@ class SQLite(Store):
         with self._lock:
             try:
                 connection = self._open()
-                if wrote is None:
-                    self._check_place()
+                self._check_place()
                 # Read before it begins: what is anchored by then was committed.
                 alone = begin == _ALONE and wrote is None
                 line = self.last_anchored() if alone else None
@@ -217,14 +233,13 @@ class SQLite(Store):
                     elif wrote is None:
                         self.check_seen(transaction)
                     result = work(transaction)
-                    if wrote:
-                        last = wrote(result)
-                    else:
-                        last = transaction.head() if self._made else self.seen
+                    last = self.seen
+                    if wrote is None and self._made:
+                        last = transaction.head()
                     if step:
                         at(step)
                     connection.execute("COMMIT")
-                    self.seen = last
+                    self.seen = last if wrote is None else wrote(result)
                 except BaseException:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
@@ -242,6 +257,8 @@ class SQLite(Store):
             self._connection = None
         named = hasattr(problem, "sqlite_errorname")  # the library's own word for it
         name = problem.sqlite_errorname if named else type(problem).__name__
+        if name == "SQLITE_READONLY_DBMOVED":
+            return replaced()
         if name == "SQLITE_READONLY":
             return LedgerError(
                 "the ledger file cannot be written, and only what is stored is shown. "
@@ -276,22 +293,13 @@ class SQLite(Store):
         self, request: Request, key: str, kind: Kind, lockout: int | None
     ) -> Entry | None:
         """Charge a new key in few statements."""
-        with self._lock:
-            self.drop_inherited_connection()
-            self._open()
-            self._check_place()
-            line = self.last_anchored()
-            return self._short(
-                lambda t: charge(
-                    t.execute,
-                    functools.partial(self._look, t, line),
-                    request,
-                    key,
-                    kind,
-                    lockout,
-                ),
-                "commit-reserve",
-            )
+        line = self.last_anchored()
+        return self._short(
+            lambda t: charge(
+                t.execute, self._look(t, line), self._left, request, key, kind, lockout
+            ),
+            "commit-reserve",
+        )
 
     def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
         """Store a first answer in few statements.
@@ -299,33 +307,37 @@ class SQLite(Store):
         Its charge was compared with file and anchor, and is what this handle saw.
         """
         return self._short(
-            lambda t: answer(
-                t.execute,
-                functools.partial(self._look, t, None),
-                kind,
-                scope,
-                key,
-                body,
-            ),
+            lambda t: answer(t.execute, self._look(t, None), kind, scope, key, body),
             "commit-seal",
         )
 
-    def _look(
-        self, t: Transaction, line: tuple[int, str] | None, head: tuple[int, str]
-    ) -> None:
-        """Look at the past, as `check_past` does, where the head is known already."""
-        if self.unchecked is not None:
-            raise Unusual
-        if head != self.seen:
-            self.check_seen(t)
-        if line is not None and line not in (head, self.seen):
-            self.agree_with_seen(t.hash_of(line[0]), line[1])
+    def _look(self, t: Transaction, line: tuple[int, str] | None) -> "Look":
+        """Return what looks at the past, as `check_past` does, from a known head."""
 
-    def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
+        def look(head: tuple[int, str]) -> None:
+            if self.unchecked is not None:
+                raise Unusual
+            if head != self.seen:
+                self.check_seen(t)
+            if line is not None and line not in (head, self.seen):
+                self.agree_with_seen(t.hash_of(line[0]), line[1])
+
+        return look
+
+    def _short(self, work: Callable[[_Local], Written], step: str) -> Entry | None:
         try:
-            return self._run(_ALONE, work, step, _head_after)
+            entry, _ = self._run(_ALONE, work, step, self._leave)
         except Unusual:
             return None
+        return entry
+
+    def _leave(self, written: Written) -> tuple[int, str]:
+        """Remember what was committed; return the head."""
+        entry, after = written
+        left, at = self._left
+        known = {**left, **after} if entry.seq == at + 1 else after
+        self._left = Left(known, entry.seq)
+        return entry.seq, entry.hash
 
     def damage(self, *, quick: bool) -> str:
         """Return the first thing that SQLite finds wrong with the file."""
@@ -367,7 +379,10 @@ Execute = Callable[..., sqlite3.Cursor]
 Look = Callable[[tuple[int, str]], None]  # at the past, given the head
 
 _LAST = "FROM hush_entry ORDER BY seq DESC LIMIT 1"
-_SPEND = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
+_SPEND = (
+    "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? "
+    "WHERE name = ? AND spent1 = ? AND spent2 = ? AND limit1 = ? AND limit2 = ?"
+)
 # Sums to 1 for a charge that waits for its answer, whether its draw was begun or not.
 _WAITS = (
     "SELECT seq, hash, (SELECT sum(CASE WHEN kind IN ('reserve', 'hold') THEN 1 "
@@ -376,10 +391,6 @@ _WAITS = (
 )
 _HASH = "SELECT hash FROM hush_entry WHERE seq = ?"
 _APPEND = "INSERT INTO hush_entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-
-
-def _head_after(entry: Entry) -> tuple[int, str]:
-    return entry.seq, entry.hash
 
 
 class Unusual(Exception):
@@ -423,11 +434,12 @@ def _append(
 def charge(
     execute: Execute,
     look: Look,
+    left: Left,
     request: Request,
     key: str,
     kind: Kind,
     lockout: int | None,
-) -> Entry:
+) -> Written:
     """Charge a new key inside a transaction that holds the write lock."""
     scope, names, payers = request.scope, request.names, request.payers
     if lockout is not None:
@@ -436,32 +448,38 @@ def charge(
             raise Unusual
     values = (scope, key, *payers, *names)
     head = _head(execute, look, _new(len(payers), len(names)), values, 0)
-    after = {name: _after(execute, name, request.costs[name]) for name in names}
+    known = left.sums if left.at == head[0] else {}
+    before = {name: known.get(name) or _as_said(execute, name) for name in names}
+    after: dict[str, Sums] = {}
+    for name, (spent1, spent2, limit1, limit2) in before.items():
+        units = request.costs[name]
+        after[name] = spent1 + units[0], spent2 + units[1], limit1, limit2
+        if after[name][0] > limit1 or after[name][1] > limit2:
+            raise Unusual
     body = with_sums(request.body, after)
     entry = _append(execute, head, kind, scope, key, body)
     for name, sums in after.items():
-        execute(_SPEND, (sums[0], sums[1], entry.seq, name))
-    return entry
+        values = (sums[0], sums[1], entry.seq, name, *before[name])
+        if execute(_SPEND, values).rowcount != 1:
+            raise Unusual
+    return entry, after
 
 
-def _after(execute: Execute, name: str, units: Units) -> Sums:
-    """Return the sums after a charge, if it fits and the account is as it should be."""
+def _as_said(execute: Execute, name: str) -> Sums:
+    """Return the sums of an account that is as the last entry which names it says."""
     row = execute(SUMS, (named_in_sums(name), name)).fetchone()
     if row is None or row[5] or not says_sums(row[4], name, row[:4]):
         raise Unusual
     spent1, spent2, limit1, limit2 = row[:4]
-    spent1, spent2 = spent1 + units[0], spent2 + units[1]
-    if spent1 > limit1 or spent2 > limit2:
-        raise Unusual
     return spent1, spent2, limit1, limit2
 
 
 def answer(
     execute: Execute, look: Look, kind: Kind, scope: str, key: str, body: str
-) -> Entry:
+) -> Written:
     """Store a first answer inside a transaction that holds the write lock."""
     head = _head(execute, look, _WAITS, (scope, key), 1)
-    return _append(execute, head, kind, scope, key, body)
+    return _append(execute, head, kind, scope, key, body), {}
 
 
 # --------------------------------------------------------------------------------------

@@ -428,7 +428,7 @@ def link(
             content = {"carried": list(units), "after": after}
         entry = authority.write(transaction, Kind.LINK, data, people, content)
         if any(units):
-            transaction.set_spent(after, entry.seq)
+            transaction.spend({people: units}, entry.seq)
         for stated in transaction.stated(data):
             refuse_disagreement(transaction, terms_of(stated), [people])
 
@@ -466,18 +466,15 @@ def void(
         )
     if closed is not None:
         return closed
-    costs = held.content["costs"]
+    costs = {
+        name: (-units[0], -units[1]) for name, units in held.content["costs"].items()
+    }
     balances = [_known(transaction, name) for name in sorted(costs)]
     transaction.agree_with_chain(balances)
-    after = {
-        each.name: two_phase.sums_after(
-            each, (-costs[each.name][0], -costs[each.name][1])
-        )
-        for each in balances
-    }
+    after = {e.name: two_phase.sums_after(e, costs[e.name]) for e in balances}
     content = {"reason": reason, "after": after}
     entry = authority.write(transaction, Kind.VOID, scope, key, content)
-    transaction.set_spent(after, entry.seq)
+    transaction.spend(costs, entry.seq)
     return entry
 
 

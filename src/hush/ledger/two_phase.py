@@ -104,6 +104,10 @@ class Snapshot:
         return next((self.events[kind] for kind in kinds if kind in self.events), None)
 
 
+class Stale(LedgerError):
+    """The accounts of a scope changed since its cost was computed; compute it again."""
+
+
 class Transaction(ABC):
     """The reads and writes of the protocol, inside one exclusive transaction."""
 
@@ -293,15 +297,18 @@ class Transaction(ABC):
         sql = "UPDATE hush_account SET limit1 = ?, limit2 = ?, last = ? WHERE name = ?"
         self.later(sql, (*limit, said, name))
 
-    def set_spent(self, after: Mapping[str, Sums], said: int) -> None:
-        """Write what accounts have spent, as entry `said` says.
+    def spend(self, costs: Mapping[str, Units], said: int) -> None:
+        """Add to what accounts have spent, as entry `said` says.
 
         The table's CHECK refuses a sum beyond the limit, and with it the transaction:
         the budget holds even if whoever decided was wrong.
         """
-        sql = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
-        for name, sums in after.items():
-            self.later(sql, (sums[0], sums[1], said, name))
+        sql = (
+            "UPDATE hush_account SET spent1 = spent1 + ?, spent2 = spent2 + ?, "
+            "last = ? WHERE name = ?"
+        )
+        for name, units in costs.items():
+            self.later(sql, (*units, said, name))
 
     def agree_with_chain(self, balances: Iterable[Balance]) -> None:
         """Refuse accounts that are not as the last entry which names them says.
@@ -319,7 +326,9 @@ class Transaction(ABC):
         if not rows or rows[0][5]:
             return False
         sums = (*balance.spent, *balance.limit)
-        return tuple(rows[0][:4]) == sums and says_sums(rows[0][4], balance.name, sums)
+        if tuple(rows[0][:4]) != sums:  # by somebody who does not wait for the lock
+            raise Stale("the accounts changed while they were read. Try again.")
+        return says_sums(rows[0][4], balance.name, sums)
 
 
 def sums_after(balance: Balance, units: Units) -> Sums:
@@ -462,10 +471,6 @@ class Store(ABC):
 RESUMPTIONS: Final = 8
 
 
-class Stale(Exception):
-    """The accounts of a scope changed since its cost was computed; compute it again."""
-
-
 @final
 @dataclass(frozen=True)
 class Event:
@@ -511,7 +516,7 @@ def reserve(
             "so no more are made. Mend the query, then have it unlocked."
         )
     if sorted({*request.payers, *seen.links}) != names:
-        raise Stale
+        raise Stale("the accounts were tied anew. Try again.")
     transaction.agree_with_chain([seen.balances[name] for name in names])
     after: dict[str, Sums] = {}
     for name in names:
@@ -521,7 +526,7 @@ def reserve(
         after[name] = sums_after(balance, units)
     body = with_sums(request.body, after)
     charged = transaction.chain(seen.head, kind, scope, key, body)
-    transaction.set_spent(after, charged.seq)
+    transaction.spend({name: request.costs[name] for name in names}, charged.seq)
     return Event(charged, None, new=True)
 
 

@@ -118,8 +118,11 @@ BEGIN{_BODY}
     content := written || substr(content, 2);{_APPEND}
     {_RETURN}
     FOR i IN 1 .. cardinality(who) LOOP
-        UPDATE hush_account a SET spent1 = spent[2 * i - 1], spent2 = spent[2 * i],
-            last = sequence WHERE a.name = who[i];
+        UPDATE hush_account a SET spent1 = a.spent1 + cost[2 * i - 1],
+            spent2 = a.spent2 + cost[2 * i], last = sequence
+        WHERE a.name = who[i] AND a.spent1 + cost[2 * i - 1] = spent[2 * i - 1]
+            AND a.spent2 + cost[2 * i] = spent[2 * i];
+        IF NOT FOUND THEN RAISE SQLSTATE '40001'; END IF;
     END LOOP;
 END $$"""
 

@@ -575,6 +575,23 @@ def test_a_charge_compares_its_accounts_with_the_chain(change, way, durable_url)
         assert caught.value.code == "ledger-altered"
 
 
+def test_an_account_put_back_from_a_copy_is_noticed(durable_url):
+    """Row and entry agree, but the row is older than the chain."""
+    with Ledger.open(durable_url, budget=Budget(epsilon=1)) as ledger:
+        ledger.grant(Budget(epsilon=1), analyst="ana")
+        ask(ledger)
+        with plain(durable_url) as connection:
+            sql = "SELECT spent1, last FROM hush_account WHERE name = 'dataset:default'"
+            spent, last = connection.execute(sql).fetchone()
+        ask(ledger, 5)
+        with unguarded(durable_url) as connection:
+            connection.execute(
+                f"UPDATE hush_account SET spent1 = {spent}, last = {last} "
+                "WHERE name = 'dataset:default'"
+            )
+        assert until_refused(ledger)[0] == 0
+
+
 NAMES = ('a"b', "a]},", 'a]},"b', "a\\", 'x":[1,2,3,4],"y', "çà 日本 😀", "{}", "a:b,c")
 
 

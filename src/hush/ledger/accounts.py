@@ -391,6 +391,7 @@ def increase(
             f"{balance.grid.notion}; got {budget!r}."
         )
     seq = str(transaction.head()[0] + 1)
+    transaction.agree_with_chain([balance])
     content = _content(balance.grid, limit, reason)
     content["after"] = {name: (*balance.spent, *limit)}
     entry = authority.write(transaction, Kind.GRANT, name, seq, content)
@@ -420,12 +421,14 @@ def link(
     if people not in transaction.links(data):
         units = _carried(transaction, data, people)
         content: dict[str, Any] = {}
-        after = {people: two_phase.sums_after(_known(transaction, people), units)}
+        shared = _known(transaction, people)
+        after = {people: two_phase.sums_after(shared, units)}
         if any(units):
+            transaction.agree_with_chain([shared, _known(transaction, data)])
             content = {"carried": list(units), "after": after}
         entry = authority.write(transaction, Kind.LINK, data, people, content)
         if any(units):
-            transaction.set_spent(after, entry.seq)
+            transaction.spend({people: units}, entry.seq)
         for stated in transaction.stated(data):
             refuse_disagreement(transaction, terms_of(stated), [people])
 
@@ -463,13 +466,15 @@ def void(
         )
     if closed is not None:
         return closed
-    after = {
-        name: two_phase.sums_after(_known(transaction, name), (-units[0], -units[1]))
-        for name, units in sorted(held.content["costs"].items())
+    costs = {
+        name: (-units[0], -units[1]) for name, units in held.content["costs"].items()
     }
+    balances = [_known(transaction, name) for name in sorted(costs)]
+    transaction.agree_with_chain(balances)
+    after = {e.name: two_phase.sums_after(e, costs[e.name]) for e in balances}
     content = {"reason": reason, "after": after}
     entry = authority.write(transaction, Kind.VOID, scope, key, content)
-    transaction.set_spent(after, entry.seq)
+    transaction.spend(costs, entry.seq)
     return entry
 
 

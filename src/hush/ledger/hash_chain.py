@@ -88,6 +88,7 @@ def joined(texts: Mapping[str, str]) -> str:
 # it, so that a charge compares row and chain in one step, however long the chain is.
 
 _AFTER = '{"after":'
+_AFTER_SUMS = ']},"costs":'  # in the text of a charge
 Sums = tuple[int, int, int, int]  # spent and limit, of both amounts
 _decoder = json.JSONDecoder()
 
@@ -99,11 +100,17 @@ def with_sums(body: str, after: Mapping[str, Sums]) -> str:
         >>> with_sums('{"costs":{}}', {"dataset:a": (1, 0, 9, 0)})
         '{"after":{"dataset:a":[1,0,9,0]},"costs":{}}'
     """
-    return f"{_AFTER}{canonical(after)},{body[1:]}"
+    said = ",".join([_sums_text(name, after[name]) for name in sorted(after)])
+    return f"{_AFTER}{{{said}}},{body[1:]}"
+
+
+def _sums_text(name: str, sums: Sums) -> str:
+    spent1, spent2, limit1, limit2 = sums
+    return f"{canonical(name)}:[{spent1},{spent2},{limit1},{limit2}]"
 
 
 def without_sums(body: str) -> str:
-    """Return what `with_sums` was given; a text of before as it is.
+    """Return the text of a charge without its sums; one of before as it is.
 
     Example:
         >>> without_sums('{"after":{"dataset:a":[1,0,9,0]},"costs":{}}')
@@ -111,19 +118,37 @@ def without_sums(body: str) -> str:
     """
     if not body.startswith(_AFTER):
         return body
-    _, end = _decoder.raw_decode(body, len(_AFTER))
-    return "{" + body[end + 1 :]
+    # Quotes inside a name are escaped, so that this is where the sums end.
+    return "{" + body[body.index(_AFTER_SUMS) + 3 :]
 
 
-def sums_in(body: str | None) -> Mapping[str, Any]:
-    """Return what an entry says of accounts; nothing for none, or one of before."""
-    if body is None or not body.startswith(_AFTER):
-        return {}
+def says_sums(body: str, name: str, sums: Sums) -> bool:
+    """Whether an entry says that these are the sums of an account after it."""
+    if body.startswith(f"{_AFTER}{{{_sums_text(name, sums)}}},"):
+        return True  # the only account that it changes
+    if not body.startswith(_AFTER):
+        return False
     try:
         found, _ = _decoder.raw_decode(body, len(_AFTER))
     except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return False
+    return isinstance(found, dict) and found.get(name) == list(sums)
+
+
+# The entries that change accounts, and what is asked of one: its row, the entry that
+# changed it last, and whether a later one names it.
+SUMMED = "('charge', 'reserve', 'hold', 'grant', 'link', 'void')"
+SUMS = (
+    "SELECT a.spent1, a.spent2, a.limit1, a.limit2, e.body, EXISTS (SELECT 1 FROM "
+    f"hush_entry l WHERE l.seq > a.last AND l.kind IN {SUMMED} AND "
+    "replace(l.body, ?, '') <> l.body) "
+    "FROM hush_account a JOIN hush_entry e ON e.seq = a.last WHERE a.name = ?"
+)
+
+
+def named_in_sums(name: str) -> str:
+    """Return the text by which an entry that changes an account names it."""
+    return f"{canonical(name)}:["
 
 
 def now() -> str:
@@ -248,19 +273,24 @@ _RULES = (
 )
 
 
-# An account says what the last entry of the chain says, and takes it once: no sum moves
-# without an entry or falls without a void, and no limit moves without its grant. That
-# the entry names this very account is compared by whoever charges.
+# An account changes once for each entry, the last of the chain. A sum falls only to
+# what a void says, and a limit moves only to what its grant says. That the entry names
+# this very account, and the sum of a charge, is compared by whoever charges next.
 _SAYS = """EXISTS (SELECT 1 FROM hush_entry e WHERE e.seq = NEW.last
-    AND e.seq = (SELECT max(seq) FROM hush_entry)
-    AND {place}({prefix}, ':[' || NEW.spent1 || ',' || NEW.spent2 || ','
-        || NEW.limit1 || ',' || NEW.limit2 || ']') > 0
-    AND {kind})"""
-_CHANGED = """NEW.last > OLD.last AND
-    ((NEW.spent1 >= OLD.spent1 AND NEW.spent2 >= OLD.spent2) OR e.kind = 'void') AND
-    ((NEW.limit1 = OLD.limit1 AND NEW.limit2 = OLD.limit2)
-        OR (e.kind = 'grant' AND e.scope = NEW.name))"""
-_OPENED = "e.kind = 'grant' AND e.scope = NEW.name AND NEW.spent1 + NEW.spent2 = 0"
+    AND e.seq = (SELECT max(seq) FROM hush_entry) AND {kind})"""
+_PIECE = """{place}({prefix}, ':[' || NEW.spent1 || ',' || NEW.spent2 || ','
+        || NEW.limit1 || ',' || NEW.limit2 || ']') > 0"""
+_SAME_LIMIT = "NEW.limit1 = OLD.limit1 AND NEW.limit2 = OLD.limit2"
+_CHANGED = f"""NEW.last > OLD.last AND CASE
+    WHEN NEW.spent1 >= OLD.spent1 AND NEW.spent2 >= OLD.spent2 AND {_SAME_LIMIT}
+    THEN e.kind IN {SUMMED}
+    WHEN {_SAME_LIMIT} THEN e.kind = 'void' AND {_PIECE}
+    ELSE e.kind = 'grant' AND e.scope = NEW.name AND NEW.spent1 = OLD.spent1
+        AND NEW.spent2 = OLD.spent2 AND {_PIECE} END"""
+_OPENED = (
+    "e.kind = 'grant' AND e.scope = NEW.name AND NEW.spent1 = 0 AND NEW.spent2 = 0 "
+    f"AND {_PIECE}"
+)
 _UNSAID = "an account changes only as the last entry says"
 _LAST = (
     "ALTER TABLE hush_account ADD COLUMN {exists} last {integer} NOT NULL DEFAULT -1"
@@ -280,10 +310,6 @@ _SAYING = (
 )
 
 
-def _said(place: str, kind: str) -> str:
-    return _SAYS.format(place=place, prefix=prefix(place, "e.body"), kind=kind)
-
-
 def prefix(find: str, body: str) -> str:
     """Return SQL for the text of an entry up to the end of its sums.
 
@@ -294,20 +320,27 @@ def prefix(find: str, body: str) -> str:
     return f"substr({body}, 1, {find}({body}, ']}},\"'))"
 
 
+def _said(place: str, kind: str) -> str:
+    kind = kind.format(place=place, prefix=prefix(place, "e.body"))
+    return _SAYS.format(kind=kind)
+
+
+_SAYS_SQLITE = tuple(
+    f"CREATE TRIGGER IF NOT EXISTS hush_account_{name} BEFORE {event} ON "
+    f"hush_account WHEN NOT {_said('instr', kind)} "
+    f"BEGIN SELECT RAISE(ABORT, '{_UNSAID}'); END"
+    for name, event, kind in _SAYING
+)
+
+
 def sqlite_tables(*, old: bool) -> tuple[str, ...]:
     """Return the statements that make the tables in SQLite, or add to `old` ones."""
     tables = tuple(each.format(integer="INTEGER", strict=" STRICT") for each in _TABLES)
     more = (_LAST.format(exists="", integer="INTEGER"),) if old else ()
-    says = tuple(
-        f"CREATE TRIGGER IF NOT EXISTS hush_account_{name} BEFORE {event} ON "
-        f"hush_account WHEN NOT {_said('instr', kind)} "
-        f"BEGIN SELECT RAISE(ABORT, '{_UNSAID}'); END"
-        for name, event, kind in _SAYING
-    )
     return (
         tables
         + more
-        + says
+        + _SAYS_SQLITE
         + tuple(
             f"CREATE TRIGGER IF NOT EXISTS hush_{table}_{event.lower()} BEFORE "
             f"{event}{columns} ON hush_{table} WHEN {when} "

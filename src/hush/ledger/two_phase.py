@@ -15,7 +15,7 @@ import json
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeVar, final
@@ -29,12 +29,14 @@ from hush.ledger.hash_chain import (
     GENESIS,
     OPENING,
     RARE,
+    SUMS,
     Entry,
     Kind,
     Sums,
     canonical,
+    named_in_sums,
     resumed_scope,
-    sums_in,
+    says_sums,
     with_sums,
 )
 
@@ -102,8 +104,15 @@ class Snapshot:
         return next((self.events[kind] for kind in kinds if kind in self.events), None)
 
 
+class Stale(LedgerError):
+    """The accounts of a scope changed since its cost was computed; compute it again."""
+
+
 class Transaction(ABC):
     """The reads and writes of the protocol, inside one exclusive transaction."""
+
+    # Compares accounts with the whole chain, where their last entries do not say.
+    recount: "Callable[[Transaction, list[Balance]], None] | None" = None
 
     @abstractmethod
     def batch(self, statements: Sequence[Statement]) -> list[Rows]:
@@ -288,28 +297,38 @@ class Transaction(ABC):
         sql = "UPDATE hush_account SET limit1 = ?, limit2 = ?, last = ? WHERE name = ?"
         self.later(sql, (*limit, said, name))
 
-    def set_spent(self, after: Mapping[str, Sums], said: int) -> None:
-        """Write what accounts have spent, as entry `said` says.
+    def spend(self, costs: Mapping[str, Units], said: int) -> None:
+        """Add to what accounts have spent, as entry `said` says.
 
         The table's CHECK refuses a sum beyond the limit, and with it the transaction:
         the budget holds even if whoever decided was wrong.
         """
-        sql = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
-        for name, sums in after.items():
-            self.later(sql, (sums[0], sums[1], said, name))
-
-    def unlike_the_chain(self) -> list[Balance]:
-        """Return the accounts that are not as the last entry of each says."""
-        rows = self.rows(
-            f"SELECT {_BALANCE}, body FROM hush_account LEFT JOIN hush_entry "
-            "ON seq = last"
+        sql = (
+            "UPDATE hush_account SET spent1 = spent1 + ?, spent2 = spent2 + ?, "
+            "last = ? WHERE name = ?"
         )
-        found = ((_balance(row[:-1]), sums_in(row[-1])) for row in rows)
-        return [
-            each
-            for each, said in found
-            if said.get(each.name) != [*each.spent, *each.limit]
-        ]
+        for name, units in costs.items():
+            self.later(sql, (*units, said, name))
+
+    def agree_with_chain(self, balances: Iterable[Balance]) -> None:
+        """Refuse accounts that are not as the last entry which names them says.
+
+        Guarantee: takes as long for a long chain as for a short one, but for accounts
+        that were last changed by a version of hush which did not write sums.
+        """
+        if self.recount is not None:
+            unlike = [each for each in balances if not self._is_as_said(each)]
+            if unlike:
+                self.recount(self, unlike)
+
+    def _is_as_said(self, balance: Balance) -> bool:
+        rows = self.rows(SUMS, named_in_sums(balance.name), balance.name)
+        if not rows or rows[0][5]:
+            return False
+        sums = (*balance.spent, *balance.limit)
+        if tuple(rows[0][:4]) != sums:  # by somebody who does not wait for the lock
+            raise Stale("the accounts changed while they were read. Try again.")
+        return says_sums(rows[0][4], balance.name, sums)
 
 
 def sums_after(balance: Balance, units: Units) -> Sums:
@@ -356,7 +375,6 @@ class Store(ABC):
     anchored: Callable[[], tuple[int, str] | None] | None = None
     # What has to be found right before the first write, where nobody looked before.
     unchecked: Callable[[Transaction], None] | None = None
-    # Compares accounts with the whole chain, where their last entries do not say.
     recount: Callable[[Transaction, list[Balance]], None] | None = None
     old: bool = False  # whether its tables are those of before, and cannot be changed
     mode: int | None = None  # who may read and write its file
@@ -384,10 +402,7 @@ class Store(ABC):
         if self.unchecked is not None:
             self.unchecked(transaction)
             self.unchecked = None
-        if self.recount is not None and not self.old:
-            unlike = transaction.unlike_the_chain()
-            if unlike:
-                self.recount(transaction, unlike)
+        transaction.recount = None if self.old else self.recount
 
     def damage(self, *, quick: bool) -> str:
         """Return what is wrong with the file, if the store has one; "" for nothing."""
@@ -456,10 +471,6 @@ class Store(ABC):
 RESUMPTIONS: Final = 8
 
 
-class Stale(Exception):
-    """The accounts of a scope changed since its cost was computed; compute it again."""
-
-
 @final
 @dataclass(frozen=True)
 class Event:
@@ -505,7 +516,8 @@ def reserve(
             "so no more are made. Mend the query, then have it unlocked."
         )
     if sorted({*request.payers, *seen.links}) != names:
-        raise Stale
+        raise Stale("the accounts were tied anew. Try again.")
+    transaction.agree_with_chain([seen.balances[name] for name in names])
     after: dict[str, Sums] = {}
     for name in names:
         units, balance = request.costs[name], seen.balances[name]
@@ -514,7 +526,7 @@ def reserve(
         after[name] = sums_after(balance, units)
     body = with_sums(request.body, after)
     charged = transaction.chain(seen.head, kind, scope, key, body)
-    transaction.set_spent(after, charged.seq)
+    transaction.spend({name: request.costs[name] for name in names}, charged.seq)
     return Event(charged, None, new=True)
 
 

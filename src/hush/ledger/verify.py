@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,6 +58,8 @@ class Anchor:
         mode: int = 0o600,
     ) -> None:
         self.path = Path(os.path.realpath(path))  # for good, as that of the ledger
+        self._name = str(self.path)
+        self._lock, self._forked_from = threading.Lock(), os.getpid()
         self._secret = secret
         self._descriptor: int | None = None
         self._owner = os.getpid()
@@ -126,12 +129,26 @@ class Anchor:
         # disk is closed by the newline that starts the next one.
         line = f"\n{seq} {hash} {self._mac(seq, hash)}\n".encode()
         try:
-            if os.write(self._file(), line) != len(line):
-                raise OSError("short write")
-            self._least = os.lseek(self._file(), 0, os.SEEK_CUR)
+            with self._alone():
+                if os.write(self._file(), line) != len(line):
+                    raise OSError("short write")
+                self._note(len(line), seq, hash)
         except OSError as problem:
             if problem.errno != errno.EBADF or (seq, hash) not in self.lines():
                 raise self._lost(problem) from None
+
+    def _note(self, length: int, seq: int, hash: str) -> None:
+        """Remember a line of ours as the last one, if nobody else wrote one."""
+        kept = os.fstat(self._file())
+        if kept.st_size == self._least + length:
+            self._looked, self._last = (kept.st_size, kept.st_mtime_ns), (seq, hash)
+        self._least = kept.st_size
+
+    def _alone(self) -> threading.Lock:
+        """Return what keeps threads apart; a forked child has its own."""
+        if self._forked_from != os.getpid():
+            self._lock, self._forked_from = threading.Lock(), os.getpid()
+        return self._lock
 
     def _lost(self, problem: OSError) -> LedgerError:
         return LedgerError(
@@ -147,18 +164,22 @@ class Anchor:
         removed, exchanged or cut since is refused.
         """
         try:
-            descriptor = self._file()
-            here, kept = os.stat(self.path), os.fstat(descriptor)
-            same = (here.st_dev, here.st_ino) == (kept.st_dev, kept.st_ino)
-            if not same or kept.st_size < self._least:
-                raise _altered(self.path, "was exchanged or cut")
-            looked = kept.st_size, kept.st_mtime_ns
-            if looked == self._looked:
-                return self._last
-            tail = os.pread(descriptor, _TAIL, max(0, kept.st_size - _TAIL))
+            with self._alone():
+                return self._look()
         except OSError as problem:
             what = f"cannot be reached ({type(problem).__name__})"
             raise _altered(self.path, what) from None
+
+    def _look(self) -> tuple[int, str] | None:
+        descriptor = self._file()
+        here, kept = os.stat(self._name), os.fstat(descriptor)
+        same = (here.st_dev, here.st_ino) == (kept.st_dev, kept.st_ino)
+        if not same or kept.st_size < self._least:
+            raise _altered(self.path, "was exchanged or cut")
+        looked = kept.st_size, kept.st_mtime_ns
+        if looked == self._looked:
+            return self._last
+        tail = os.pread(descriptor, _TAIL, max(0, kept.st_size - _TAIL))
         # A line cut short by a crash is passed over, as `lines` does.
         for line in reversed(tail.decode("ascii", "replace").split("\n")):
             words = _words_of(line)

@@ -12,6 +12,7 @@ from hush.errors import HushError, LedgerError
 from hush.ledger.charge import Request
 from hush.ledger.hash_chain import (
     RARE,
+    SUMMED,
     TABLE_NAMES,
     Entry,
     Kind,
@@ -104,7 +105,9 @@ BEGIN{_BODY}
                 concat(replace(names[i] || ':', ']}},":', ':'), '[',
                     a.spent1, ',', a.spent2, ',', a.limit1, ',', a.limit2, ']')) AS said
         INTO one FROM hush_account a JOIN hush_entry e ON e.seq = a.last
-        WHERE a.name = who[i];
+        WHERE a.name = who[i] AND NOT EXISTS (
+            SELECT FROM hush_entry l WHERE l.seq > a.last AND l.kind IN {SUMMED}
+            AND strpos(l.body, names[i] || ':[') > 0);
         IF NOT FOUND OR one.said = 0 OR one.first > one.most1 OR one.second > one.most2
         THEN RETURN; END IF;
         spent := spent || one.first || one.second;
@@ -115,8 +118,11 @@ BEGIN{_BODY}
     content := written || substr(content, 2);{_APPEND}
     {_RETURN}
     FOR i IN 1 .. cardinality(who) LOOP
-        UPDATE hush_account a SET spent1 = spent[2 * i - 1], spent2 = spent[2 * i],
-            last = sequence WHERE a.name = who[i];
+        UPDATE hush_account a SET spent1 = a.spent1 + cost[2 * i - 1],
+            spent2 = a.spent2 + cost[2 * i], last = sequence
+        WHERE a.name = who[i] AND a.spent1 + cost[2 * i - 1] = spent[2 * i - 1]
+            AND a.spent2 + cost[2 * i] = spent[2 * i];
+        IF NOT FOUND THEN RAISE SQLSTATE '40001'; END IF;
     END LOOP;
 END $$"""
 

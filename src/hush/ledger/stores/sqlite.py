@@ -7,20 +7,21 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from hush.errors import HushError, LedgerError
-from hush.ledger.budget import Units
 from hush.ledger.charge import Request
 from hush.ledger.hash_chain import (
     FAILURES,
     RARE,
+    SUMS,
     TABLE_NAMES,
     Entry,
     Kind,
     Sums,
+    named_in_sums,
+    says_sums,
     sqlite_tables,
-    sums_in,
     with_sums,
 )
 from hush.ledger.two_phase import (
@@ -57,6 +58,19 @@ def settings(version: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
+class Left(NamedTuple):
+    """The sums of accounts as this handle wrote them, and the last entry since then.
+
+    While that entry is the head, the chain says nothing else of these accounts.
+    """
+
+    sums: dict[str, Sums]
+    at: int
+
+
+Written = tuple[Entry, dict[str, Sums]]  # an entry, and the sums that it says
+
+
 @final
 class _Local(Transaction):
     """A transaction on one connection; every statement runs at once."""
@@ -71,6 +85,11 @@ class _Local(Transaction):
     def later(self, statement: str, values: Sequence[Any]) -> None:
         """Run a statement now."""
         self.execute(statement, values)
+
+    def hash_of(self, seq: int) -> str | None:
+        """Return the hash of an entry, without the detour of `rows`."""
+        row = self.execute(_HASH, (seq,)).fetchone()
+        return None if row is None else row[0]
 
 
 @final
@@ -92,6 +111,10 @@ class SQLite(Store):
         # Whole, since a program may change its folder: a forked child, or whoever
         # connects again, would charge a file of the same name in the new one.
         self.path = None if path is None else real_path(path)
+        self._file = "" if self.path is None else str(self.path)
+        wal = settings(sqlite3.sqlite_version_info)["journal_mode"] == "wal"
+        self._logs = wal and self.path is not None
+        self._left = Left({}, -1)
         self._given = ":memory:" if path is None else str(path)
         self.durable = path is not None
         self._lock = threading.RLock()
@@ -125,7 +148,8 @@ class SQLite(Store):
 
     @staticmethod
     def _create(transaction: Transaction) -> None:
-        columns = transaction.rows("SELECT name FROM pragma_table_info('hush_account')")
+        names = "SELECT name FROM pragma_table_info('hush_account')"
+        columns = transaction.batch([(names, ())])[0]
         old = bool(columns) and ("last",) not in columns
         for statement in sqlite_tables(old=old):
             transaction.later(statement, ())
@@ -170,12 +194,24 @@ class SQLite(Store):
     def _check_place(self) -> None:
         """Refuse a file that was removed, or exchanged for another, under its name.
 
-        The connection would go on writing to the file that nobody else can open.
+        The connection would go on writing to the file that nobody else can open. With
+        a rollback journal SQLite looks by itself before it writes (DBMOVED).
         """
-        if self.path is not None and _place(self.path) != self._place:
+        if self._logs and _place(self._file) != self._place:
             raise replaced()
 
-    def _run(self, begin: str, work: Callable[[_Local], Result], step: str) -> Result:
+    def _run(
+        self,
+        begin: str,
+        work: Callable[[_Local], Result],
+        step: str,
+        wrote: Callable[[Result], tuple[int, str]] | None = None,
+    ) -> Result:
+        """Do `work` between BEGIN and COMMIT.
+
+        Work with `wrote` looks at the past by itself. Once it is committed, `wrote`
+        returns the head that it left.
+        """
         if self.path is None and os.getpid() != self._owner:
             raise LedgerError(
                 "a ledger in memory belongs to one process: a forked copy would spend "
@@ -187,20 +223,23 @@ class SQLite(Store):
                 connection = self._open()
                 self._check_place()
                 # Read before it begins: what is anchored by then was committed.
-                line = self.last_anchored() if begin == _ALONE else None
+                alone = begin == _ALONE and wrote is None
+                line = self.last_anchored() if alone else None
                 try:  # from BEGIN on: an interrupt right after it leaves nothing open
                     connection.execute(begin)
                     transaction = _Local(connection)
-                    if begin == _ALONE:
+                    if alone:
                         self.check_past(transaction, line)
-                    else:
+                    elif wrote is None:
                         self.check_seen(transaction)
                     result = work(transaction)
-                    last = transaction.head() if self._made else self.seen
+                    last = self.seen
+                    if wrote is None and self._made:
+                        last = transaction.head()
                     if step:
                         at(step)
                     connection.execute("COMMIT")
-                    self.seen = last
+                    self.seen = last if wrote is None else wrote(result)
                 except BaseException:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
@@ -218,6 +257,8 @@ class SQLite(Store):
             self._connection = None
         named = hasattr(problem, "sqlite_errorname")  # the library's own word for it
         name = problem.sqlite_errorname if named else type(problem).__name__
+        if name == "SQLITE_READONLY_DBMOVED":
+            return replaced()
         if name == "SQLITE_READONLY":
             return LedgerError(
                 "the ledger file cannot be written, and only what is stored is shown. "
@@ -252,22 +293,51 @@ class SQLite(Store):
         self, request: Request, key: str, kind: Kind, lockout: int | None
     ) -> Entry | None:
         """Charge a new key in few statements."""
+        line = self.last_anchored()
         return self._short(
-            lambda t: charge(t.execute, request, key, kind, lockout),
+            lambda t: charge(
+                t.execute, self._look(t, line), self._left, request, key, kind, lockout
+            ),
             "commit-reserve",
         )
 
     def answer(self, kind: Kind, scope: str, key: str, body: str) -> Entry | None:
-        """Store a first answer in few statements."""
+        """Store a first answer in few statements.
+
+        Its charge was compared with file and anchor, and is what this handle saw.
+        """
         return self._short(
-            lambda t: answer(t.execute, kind, scope, key, body), "commit-seal"
+            lambda t: answer(t.execute, self._look(t, None), kind, scope, key, body),
+            "commit-seal",
         )
 
-    def _short(self, work: Callable[[_Local], Entry], step: str) -> Entry | None:
+    def _look(self, t: Transaction, line: tuple[int, str] | None) -> "Look":
+        """Return what looks at the past, as `check_past` does, from a known head."""
+
+        def look(head: tuple[int, str]) -> None:
+            if self.unchecked is not None:
+                raise Unusual
+            if head != self.seen:
+                self.check_seen(t)
+            if line is not None and line not in (head, self.seen):
+                self.agree_with_seen(t.hash_of(line[0]), line[1])
+
+        return look
+
+    def _short(self, work: Callable[[_Local], Written], step: str) -> Entry | None:
         try:
-            return self._run(_ALONE, work, step)
+            entry, _ = self._run(_ALONE, work, step, self._leave)
         except Unusual:
             return None
+        return entry
+
+    def _leave(self, written: Written) -> tuple[int, str]:
+        """Remember what was committed; return the head."""
+        entry, after = written
+        left, at = self._left
+        known = {**left, **after} if entry.seq == at + 1 else after
+        self._left = Left(known, entry.seq)
+        return entry.seq, entry.hash
 
     def damage(self, *, quick: bool) -> str:
         """Return the first thing that SQLite finds wrong with the file."""
@@ -306,20 +376,20 @@ class SQLite(Store):
 # PostgreSQL beside `hush.ledger.stores.postgres`.
 
 Execute = Callable[..., sqlite3.Cursor]
+Look = Callable[[tuple[int, str]], None]  # at the past, given the head
 
 _LAST = "FROM hush_entry ORDER BY seq DESC LIMIT 1"
-# An account, and the text of the last entry that changed it.
-_SUMS = (
-    "SELECT spent1, spent2, limit1, limit2, body FROM hush_account "
-    "JOIN hush_entry ON seq = last WHERE name = ?"
+_SPEND = (
+    "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? "
+    "WHERE name = ? AND spent1 = ? AND spent2 = ? AND limit1 = ? AND limit2 = ?"
 )
-_SPEND = "UPDATE hush_account SET spent1 = ?, spent2 = ?, last = ? WHERE name = ?"
 # Sums to 1 for a charge that waits for its answer, whether its draw was begun or not.
 _WAITS = (
     "SELECT seq, hash, (SELECT sum(CASE WHEN kind IN ('reserve', 'hold') THEN 1 "
     "WHEN kind = 'start' THEN 0 ELSE 9 END) FROM hush_entry "
     f"WHERE scope = ? AND key = ?) {_LAST}"
 )
+_HASH = "SELECT hash FROM hush_entry WHERE seq = ?"
 _APPEND = "INSERT INTO hush_entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -339,11 +409,17 @@ def _new(payers: int, names: int) -> str:
     return f"SELECT seq, hash, EXISTS ({known}) OR EXISTS ({links}) {_LAST}"
 
 
-def _head(execute: Execute, sql: str, values: Any, wanted: int) -> tuple[int, str]:
+def _head(
+    execute: Execute, look: Look, sql: str, values: Any, wanted: int
+) -> tuple[int, str]:
     row = execute(sql, values).fetchone()
-    if row is None or row[2] != wanted:
+    if row is None:
         raise Unusual
-    return row[0], row[1]
+    head = row[0], row[1]
+    look(head)
+    if row[2] != wanted:
+        raise Unusual
+    return head
 
 
 def _append(
@@ -356,8 +432,14 @@ def _append(
 
 
 def charge(
-    execute: Execute, request: Request, key: str, kind: Kind, lockout: int | None
-) -> Entry:
+    execute: Execute,
+    look: Look,
+    left: Left,
+    request: Request,
+    key: str,
+    kind: Kind,
+    lockout: int | None,
+) -> Written:
     """Charge a new key inside a transaction that holds the write lock."""
     scope, names, payers = request.scope, request.names, request.payers
     if lockout is not None:
@@ -365,32 +447,39 @@ def charge(
         if failed >= lockout:
             raise Unusual
     values = (scope, key, *payers, *names)
-    head = _head(execute, _new(len(payers), len(names)), values, 0)
-    after = {name: _after(execute, name, request.costs[name]) for name in names}
+    head = _head(execute, look, _new(len(payers), len(names)), values, 0)
+    known = left.sums if left.at == head[0] else {}
+    before = {name: known.get(name) or _as_said(execute, name) for name in names}
+    after: dict[str, Sums] = {}
+    for name, (spent1, spent2, limit1, limit2) in before.items():
+        units = request.costs[name]
+        after[name] = spent1 + units[0], spent2 + units[1], limit1, limit2
+        if after[name][0] > limit1 or after[name][1] > limit2:
+            raise Unusual
     body = with_sums(request.body, after)
     entry = _append(execute, head, kind, scope, key, body)
     for name, sums in after.items():
-        execute(_SPEND, (sums[0], sums[1], entry.seq, name))
-    return entry
+        values = (sums[0], sums[1], entry.seq, name, *before[name])
+        if execute(_SPEND, values).rowcount != 1:
+            raise Unusual
+    return entry, after
 
 
-def _after(execute: Execute, name: str, units: Units) -> Sums:
-    """Return the sums after a charge, if it fits and the account is as it should be."""
-    row = execute(_SUMS, (name,)).fetchone()
-    if row is None:
+def _as_said(execute: Execute, name: str) -> Sums:
+    """Return the sums of an account that is as the last entry which names it says."""
+    row = execute(SUMS, (named_in_sums(name), name)).fetchone()
+    if row is None or row[5] or not says_sums(row[4], name, row[:4]):
         raise Unusual
-    spent1, spent2, limit1, limit2, body = row
-    after = spent1 + units[0], spent2 + units[1], limit1, limit2
-    unlike = sums_in(body).get(name) != [spent1, spent2, limit1, limit2]
-    if unlike or after[0] > limit1 or after[1] > limit2:
-        raise Unusual
-    return after
+    spent1, spent2, limit1, limit2 = row[:4]
+    return spent1, spent2, limit1, limit2
 
 
-def answer(execute: Execute, kind: Kind, scope: str, key: str, body: str) -> Entry:
+def answer(
+    execute: Execute, look: Look, kind: Kind, scope: str, key: str, body: str
+) -> Written:
     """Store a first answer inside a transaction that holds the write lock."""
-    head = _head(execute, _WAITS, (scope, key), 1)
-    return _append(execute, head, kind, scope, key, body)
+    head = _head(execute, look, _WAITS, (scope, key), 1)
+    return _append(execute, head, kind, scope, key, body), {}
 
 
 # --------------------------------------------------------------------------------------
@@ -433,7 +522,7 @@ def _make(path: Path, mode: int) -> int:
     return mode
 
 
-def _place(path: Path) -> tuple[int, int] | None:
+def _place(path: str | Path) -> tuple[int, int] | None:
     """Return the device and number of a file; None where there is none."""
     try:
         found = os.stat(path)

@@ -93,6 +93,7 @@ def means(n: int, epsilon: float, kind: str, runs: int) -> tuple[float, float]:
             bounds=(0, 1),
             variance=variance,
             variance_mechanism=mechanism,
+            skewness=0.0,
         )
         ours.append(low <= truth(kind) <= high)
     return share(naive), share(ours)

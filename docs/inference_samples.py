@@ -91,6 +91,7 @@ def two_means(
                 bounds=(0, 1),
                 variance=column[1][i],
                 variance_mechanism=mechanism,
+                skewness=0.0,
             )
             for column in columns
         ]

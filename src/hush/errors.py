@@ -248,3 +248,22 @@ def methods(owner: type[T]) -> type[T]:
         elif isinstance(each, classmethod):
             setattr(owner, name, classmethod(short_traceback(each.__func__)))
     return owner
+
+
+# What stands on the public page; short tracebacks are a matter of hush alone.
+__all__ = [
+    "BudgetExceeded",
+    "DrawFailed",
+    "DrawInterrupted",
+    "Forgotten",
+    "HushError",
+    "InsecureSource",
+    "InvalidArgument",
+    "KeyConflict",
+    "LedgerError",
+    "LockedOut",
+    "NoBound",
+    "Stopped",
+    "Unsupported",
+    "Withheld",
+]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from goodness import FALSE_ALARM, p_value
 from hush.errors import BudgetExceeded, InsecureSource, InvalidArgument
@@ -16,10 +16,14 @@ from hush.local import (
     HadamardResponse,
     HeavyHitters,
     LaplaceMean,
+    LocalHashing,
     RandomizedResponse,
+    Reports,
     SubsetSelection,
     UnaryEncoding,
 )
+from hush.local.frequency import heavy_hitters
+from hush.local.frequency.heavy_hitters import least_supporters
 from hush.noise import Seeded
 from hush.privacy import Pure, shuffle
 from local.laws import law, seen
@@ -265,9 +269,10 @@ def test_the_variance_of_hitters_is_that_of_the_theory():
     finder, source = HeavyHitters(epsilon=6.0, bits=6, step=5), Seeded(17)
     hot = np.sort(np.random.default_rng(1).choice(64, 20, replace=False))
     values, total, more = np.repeat(hot, 200), 0.0, 0
-    # The last level is a random half of the people: f(1-f)/n', n' its number.
-    theory = finder.oracles[-1].share_variance(2000, np.array([0.05]))[0]
-    theory += 0.05 * 0.95 / 2000 * (1 - 2000 / 4000)
+    # The last level is a random part of the people: f(1-f)/n', n' its number.
+    people = round(4000 * finder.last_share)
+    theory = finder.oracles[-1].share_variance(people, np.array([0.05]))[0]
+    theory += 0.05 * 0.95 / people * (1 - people / 4000)
     for _ in range(4500):
         found = finder.find(finder.encode(values, source=source))
         true = np.isin(found.values, hot)
@@ -297,13 +302,15 @@ def test_nothing_is_found_where_nothing_is_common():
     assert found.values.size == 0
 
 
-def test_levels_are_uniform_and_rows_valid():
+def test_the_last_level_has_its_share_the_others_are_alike_and_rows_valid():
     finder = HeavyHitters(epsilon=1.0, bits=20, step=3)
     assert finder.lengths == (3, 6, 9, 12, 15, 18, 20)
     reports = finder.encode(np.arange(20_000), source=Seeded(5))
     assert finder.valid(reports.rows).all()
     levels = np.bincount(reports.rows[:, 0], minlength=7)
-    assert p_value(levels, np.full(7, 20_000 / 7)) > FALSE_ALARM
+    shares = np.array([0.1] * 6 + [0.4])
+    assert p_value(levels, shares * 20_000) > FALSE_ALARM
+    assert p_value(levels, np.full(7, 20_000 / 7)) < FALSE_ALARM  # it can see
     rng = np.random.default_rng(6)
     forged = rng.integers(0, 256, (5000, finder.width), dtype=np.uint8)
     back = finder.collect([reports.header() + forged.tobytes()])
@@ -312,6 +319,125 @@ def test_levels_are_uniform_and_rows_valid():
         finder.find(back)
     with pytest.raises(InvalidArgument, match="at least one"):
         finder.find(finder.encode([]))
+
+
+@pytest.mark.parametrize("people", [1, 30, 4_000, 10**6])
+@pytest.mark.parametrize("miss", [Fraction(1, 4), Fraction(3, 100), Fraction(1, 2)])
+def test_the_bar_is_the_least_number_that_chance_seldom_reaches(people, miss):
+    for chance in (0.4, 1e-3, 6e-7, 1e-12):
+        least = least_supporters(people, miss, chance)
+        law = stats.binom(people, float(miss))  # by the incomplete beta function
+        assert law.sf(least - 1) <= chance * (1 + 1e-9)
+        if least - 1 > people * miss:  # one fewer is too few, up to rounding
+            assert law.sf(least - 2) > chance * (1 - 1e-6)
+
+
+def test_runs_are_supported_as_their_values_one_by_one():
+    for size in (2**14, 2**30, 2**48):  # a field of each width
+        oracle = LocalHashing(epsilon=2.0, size=size)
+        reports = oracle.encode(np.arange(500) * (size // 500), source=Seeded(7))
+        first = np.array([0, 64, size - 16])
+        found = oracle.support_of_runs(reports.rows, first, 16)
+        values = (first[:, None] + np.arange(16)).ravel()
+        assert found.ravel().tolist() == oracle.support(reports.rows, values).tolist()
+        with pytest.raises(InvalidArgument, match="first must lie in"):
+            oracle.support_of_runs(reports.rows, [size - 15], 16)
+
+
+def inventions(runs, level, seed):
+    """In how many runs a value is named that nobody holds: 512 of 1024 are held."""
+    finder, source = HeavyHitters(epsilon=2.0, bits=10, step=6), Seeded(seed)
+    values = np.concatenate([np.zeros(700, dtype=int), 2 * np.arange(512)])
+    made = 0
+    for _ in range(runs):
+        found = finder.find(finder.encode(values, source=source), level=level)
+        made += bool((found.values % 2).any())
+    return made
+
+
+@pytest.mark.statistical
+def test_inventions_are_as_rare_as_they_are_said_to_be(monkeypatch):
+    # At most 10 % of 400 runs: more than 80 have chance 3e-9. Half of the values tried
+    # are held by nobody, so 5 % are expected, less what whole numbers leave: fewer than
+    # 3 would mean a bar that is far too high.
+    made = inventions(400, 0.9, seed=11)
+    assert 3 <= made <= 80
+    monkeypatch.setattr(  # a bar that forgets how many values are tried
+        heavy_hitters,
+        "least_supporters",
+        lambda n, q, p: least_supporters(n, q, 30 * p),
+    )
+    assert inventions(400, 0.9, seed=11) > 80
+
+
+def recall(holders, others, runs, seed):
+    """How often a value with so many holders is found, of 256 in one level."""
+    finder, source = HeavyHitters(epsilon=2.0, bits=8), Seeded(seed)
+    values = np.concatenate([np.full(holders, 7), 8 + np.arange(others) % 248])
+    return sum(
+        7 in finder.find(finder.encode(values, source=source)).values
+        for _ in range(runs)
+    )
+
+
+@pytest.mark.statistical
+def test_values_are_found_as_often_as_the_law_of_supporters_says(monkeypatch):
+    # Supporters are Bin(m, hit) + Bin(n - m, miss): their law, by convolution. 300 runs
+    # stray by more than six deviations of a binomial with chance below 1e-8.
+    oracle = HeavyHitters(epsilon=2.0, bits=8).oracles[-1]
+    hit, miss = float(oracle.hit), float(oracle.miss)
+    assert oracle.buckets == 8
+    m, others = 150, 2350
+    law = np.convolve(
+        stats.binom.pmf(np.arange(m + 1), m, hit),
+        stats.binom.pmf(np.arange(others + 1), others, miss),
+    )
+    bar = stats.binom.isf(0.01 / 256, m + others, miss) + 1
+    chance = law[int(bar) :].sum()
+    assert 0.2 < chance < 0.8
+    room = 6 * math.sqrt(300 * chance * (1 - chance))
+    assert abs(recall(m, others, 300, seed=12) - 300 * chance) <= room
+    for factor in (1e-3, 1e3):  # a bar too high, or too low, is seen
+        monkeypatch.setattr(
+            heavy_hitters,
+            "least_supporters",
+            lambda n, q, p, f=factor: least_supporters(n, q, f * p),
+        )
+        assert abs(recall(m, others, 300, seed=12) - 300 * chance) > room
+
+
+@pytest.mark.statistical
+def test_prefixes_below_the_bar_are_followed_to_values_above_it():
+    # Eight values of 4 % each: 5.9 deviations of the noise at the last level, 5.1
+    # at the two before. Sixty-four of 16 384 stay, above 2.7: 6.8 are expected; 4 or
+    # fewer have chance 0.01 (the seed is fixed). A bar of 4.9 everywhere finds 2.5.
+    finder = HeavyHitters(epsilon=3.0, bits=24)
+    hot = np.random.default_rng(3).integers(0, 2**24, 8)
+    rest = np.random.default_rng(4).integers(0, 2**24, 8160)
+    values = np.concatenate([np.repeat(hot, 480), rest])
+    found = finder.find(finder.encode(values, source=Seeded(5)))
+    assert set(found.values.tolist()) <= set(hot.tolist())
+    assert len(found.values) >= 5
+    rarely = HeavyHitters(epsilon=3.0, bits=24, last_share=0.05)  # the twin
+    assert len(rarely.find(rarely.encode(values, source=Seeded(5))).values) <= 2
+    assert len(finder.find(finder.encode(values), most=3).values) <= 3
+
+
+def test_a_finder_says_its_share_and_reads_reports_from_before():
+    same = HeavyHitters(2.0, bits=20, step=4, last_share=0.4)
+    assert same == HeavyHitters(2.0, bits=20, step=4)
+    assert repr(same) == "HeavyHitters(epsilon=2.0, bits=20, step=4)"
+    other = HeavyHitters(2.0, bits=20, step=4, last_share=0.2)
+    assert "last_share=0.2" in repr(other)
+    assert other.collect([same.encode([1, 2]).to_bytes()]).rejected == 1
+    # Reports of equal levels, as they were drawn before, are read as they are.
+    equal = HeavyHitters(4.0, bits=24, step=8, last_share=1 / 3)
+    finder = HeavyHitters(4.0, bits=24, step=8)
+    old = Reports(finder, equal.encode([0xC0FFEE] * 4000, source=Seeded(1)).rows)
+    assert finder.find(old).values.tolist() == [0xC0FFEE]
+    for wrong in (0.0, 1.0, 1e-9, math.nan):
+        with pytest.raises(InvalidArgument, match="last_share"):
+            HeavyHitters(2.0, bits=20, last_share=wrong)
 
 
 def test_what_was_found_is_named_where_it_is_printed():

@@ -145,15 +145,15 @@ class Question:
             data = data.per_person(
                 paid="SUM(CLAMP(x, 0, 30))", n="COUNT(*)", last="MAX(y)"
             )
-            return data.agg(**self._classes(PEOPLE))
+            return data.agg(**self._named(PEOPLE))
         if self.grouping == "none":
-            return data.agg(**self._classes(AGGREGATES))
+            return data.agg(**self._named(AGGREGATES))
         columns, keys = GROUPS[self.grouping]
         if columns == ("part",):
             data = data.select(part="BIN(x, 0, 30, 3)")
         more = {"most": self.most} if keys == "private" else {}
         grouped = data.group_by(*columns, keys=keys, **more)
-        return grouped.agg(**self._classes(AGGREGATES))
+        return grouped.agg(**self._named(AGGREGATES))
 
     def _named(self, known):
         return {name.replace(" ", "_"): known[name]() for name in self.aggregates}

@@ -1,12 +1,14 @@
 """A difference of shares covers as often as it says, and is not wider than it must."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from hush import inference
+from hush.inference.two_proportions import DifferenceTest
 from hush.mechanisms import Geometric, Laplace
 from hush.noise import Seeded
 
@@ -85,6 +87,79 @@ def test_a_test_of_shares_rejects_where_the_interval_leaves_zero_out():
         p = inference.difference_test(*pair).p_value
         low, high = inference.difference_interval(*pair).interval(0.95)
         assert (p < 0.05) == (low > 0 or high < 0)
+
+
+@pytest.mark.parametrize("noise", [Geometric(scale=0.2), Geometric(scale=2)], ids=repr)
+def test_interval_and_test_agree_on_zero_whatever_the_ties(noise):
+    rng, outside = np.random.default_rng(7), 0
+    for _ in range(60):
+        pair = [
+            inference.proportion_interval(
+                int(rng.binomial(n, theta)), n=n, mechanism=noise, tie=rng.random()
+            )
+            for n, theta in ((20, 0.3), (300, 0.12))
+        ]
+        low, high = inference.difference_interval(*pair).interval(0.9)
+        rejects = inference.difference_test(*pair).rejects(0.1)
+        assert rejects == (low > 0 or high < 0)
+        outside += rejects
+    assert 10 < outside < 50
+
+
+def enumerated(tests, difference):
+    """Return P(A - B > seen) over both counts, noises and 400 places of each tie."""
+    p, q = tests.shares(difference)
+    k, places = np.arange(-40, 41), (np.arange(400) + 0.5) / 400
+    laws, values = [], []
+    for count, theta in ((tests.first, p), (tests.second, q)):
+        law = stats.binom.pmf(np.arange(count.n + 1), count.n, theta)
+        laws.append(np.convolve(law, count.noise.equal(k)))
+        values.append(np.arange(-40, count.n + 41))
+    a, b = tests.first, tests.second
+    seen = (a.released + 0.5 - a.tie) / a.n - (b.released + 0.5 - b.tie) / b.n
+    found = 0.0
+    for x, chance in zip(values[0], laws[0], strict=True):
+        if chance > 1e-13:
+            left = (x + places - 0.5) / a.n - seen
+            room = np.clip(left[:, None] * b.n - (values[1] - 0.5), 0.0, 1.0)
+            found += chance * float((room @ laws[1]).mean())
+    return found
+
+
+@pytest.mark.parametrize("difference", [-0.4, 0.0, 0.25])
+def test_the_law_of_a_difference_is_that_of_enumeration(difference):
+    noise = Geometric(scale=0.6)
+    for released in ((2, 9), (-1, 0), (7, 12)):
+        pair = share(released[0], 7, noise).count, share(released[1], 11, noise).count
+        tests = DifferenceTest(replace(pair[0], tie=0.2), pair[1])
+        wanted = enumerated(tests, difference)
+        assert tests.upper(difference) == pytest.approx(wanted, abs=2e-5)
+        # A law that forgets the noise would be told apart.
+        silent = DifferenceTest(
+            replace(pair[0], noise=share(1, 7, Geometric(scale=0.05)).count.noise),
+            pair[1],
+        )
+        assert abs(silent.upper(difference) - wanted) > 2e-5
+
+
+def test_fine_noise_and_whole_noise_of_one_scale_have_nearly_one_interval():
+    whole, fine = Geometric(scale=3), Laplace(scale=3.0)
+    for hits in ((40, 500), (70, 300)):
+        one = inference.difference_interval(
+            share(hits[0], 100, whole), share(hits[1], 2000, whole)
+        )
+        two = inference.difference_interval(
+            share(float(hits[0]), 100, fine), share(float(hits[1]), 2000, fine)
+        )
+        assert np.allclose(one.interval(0.95), two.interval(0.95), atol=0.003)
+
+
+def test_a_difference_of_very_many_people_is_the_normal_one():
+    noise = Geometric(scale=5)
+    pair = share(3 * 10**9, 10**10, noise), share(2 * 10**7, 10**8, noise)
+    low, high = inference.difference_interval(*pair)
+    reach = Z * math.sqrt(0.21e-10 + 0.16e-8)
+    assert (low, high) == pytest.approx((0.1 - reach, 0.1 + reach), abs=reach / 100)
 
 
 def test_a_share_and_a_share_of_a_noisy_number_have_a_difference():

@@ -12,7 +12,13 @@ from hush.audit.auditor import audit
 from hush.audit.finding import Audit, Verdict
 from hush.audit.metric import Distance, distance
 from hush.audit.neighbors import Pair, neighbors_of
-from hush.audit.one_run import OneRun, one_run
+from hush.audit.one_run import (
+    OneRun,
+    OneRunPower,
+    canaries_needed,
+    one_run,
+    one_run_power,
+)
 from hush.audit.record_replay import Call, Divergence, Replay, assert_replays, replay
 
 __all__ = [
@@ -26,6 +32,7 @@ __all__ = [
     "Membership",
     "Move",
     "OneRun",
+    "OneRunPower",
     "Pair",
     "Reconstruction",
     "Replay",
@@ -33,12 +40,14 @@ __all__ = [
     "assert_private",
     "assert_replays",
     "audit",
+    "canaries_needed",
     "difference",
     "distance",
     "holm",
     "membership",
     "neighbors_of",
     "one_run",
+    "one_run_power",
     "reconstruct",
     "replay",
 ]

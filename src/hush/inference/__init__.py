@@ -19,6 +19,11 @@ from hush.inference.bayes.latent_models import (
 )
 from hush.inference.bayes.posterior import posterior
 from hush.inference.chi_square import fit_test, independence_test
+from hush.inference.combined_estimates import (
+    ratio_interval,
+    simultaneous,
+    weighted_interval,
+)
 from hush.inference.consistency import consistent, marginals, nonnegative, tree
 from hush.inference.mean import clipping_bias, mean_from_totals, mean_interval
 from hush.inference.noisy_proportion import proportion_from_counts
@@ -45,7 +50,11 @@ from hush.inference.simulation import (
     confidence_set,
 )
 from hush.inference.total import total_interval
-from hush.inference.two_samples import difference_interval, difference_test
+from hush.inference.two_samples import (
+    difference_interval,
+    difference_test,
+    paired_difference,
+)
 from hush.inference.variance import variance_interval
 from hush.inference.workload import (
     Question,
@@ -90,6 +99,7 @@ __all__ = [
     "mean_interval",
     "mean_reach",
     "nonnegative",
+    "paired_difference",
     "people_for_mean",
     "people_for_power",
     "plan_accuracy",
@@ -101,10 +111,13 @@ __all__ = [
     "proportion_power",
     "proportion_test",
     "quantile_interval",
+    "ratio_interval",
     "regression_interval",
+    "simultaneous",
     "total_interval",
     "tree",
     "variance_interval",
+    "weighted_interval",
 ]
 
 

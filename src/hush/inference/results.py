@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from scipy import special
+
 from hush import checks
 from hush.estimate import Estimate
 from hush.inference.error_convolution import Convolution, Error, convolve
@@ -51,12 +53,16 @@ class NoisyInterval(Interval):
     """An interval whose error is the sum of sampling error and known noise.
 
     `bias` is how far clamping may have moved the value to either side; both ends move
-    out by it. `limits` are where the truth must lie.
+    out by it. `skew` is the largest third central moment of the values over their
+    variance and 6n, below and above: each end moves out by 2z² + 1 times it, for rare
+    far values make a mean and its estimated variance small together. `limits` are
+    where the truth must lie.
     """
 
     errors: tuple[Error, ...] = field(repr=False)  # laws, of a page each
     bias: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
+    skew: tuple[float, float] = (0.0, 0.0)
 
     def error(self, level: float) -> Convolution:
         """Return the law of the error to use in an interval of this level."""
@@ -66,11 +72,17 @@ class NoisyInterval(Interval):
         """Return ends that hold the truth with probability `level`."""
         checks.real("level", level, above=0, below=1)
         reach = self.error(level).quantile((1 + level) / 2) + self.bias
+        below, above = self.moved(level)
         low, high = self.limits
         return (
-            min(max(self.value - reach, low), high),
-            max(min(self.value + reach, high), low),
+            min(max(self.value - reach - below, low), high),
+            max(min(self.value + reach + above, high), low),
         )
+
+    def moved(self, level: float) -> tuple[float, float]:
+        """Return how far skewness moves the lower end down and the upper one up."""
+        z = float(special.ndtri((1 + level) / 2))
+        return self.skew[0] * (2 * z * z + 1), self.skew[1] * (2 * z * z + 1)
 
 
 # -- The result of a test: a statistic, a p-value, and what it was tested against ------

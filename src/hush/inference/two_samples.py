@@ -4,20 +4,29 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
 
 from hush import checks
 from hush.errors import InvalidArgument
 from hush.estimate import Estimate
 from hush.inference import inputs
-from hush.inference.additive_noise import drawn_tie
-from hush.inference.error_convolution import Error, normal
+from hush.inference.additive_noise import Additive, drawn_tie, number
+from hush.inference.error_convolution import Error, noise, normal
 from hush.inference.proportion import Alternative, Proportion
 from hush.inference.results import Interval, NoisyInterval, Test
 from hush.inference.sampling_error import Sampled
-from hush.inference.two_proportions import ShareDifference, equal_shares, is_share
+from hush.inference.two_proportions import (
+    DifferenceTest,
+    ShareDifference,
+    equal_shares,
+    is_share,
+)
+from hush.mechanisms.mechanism import Mechanism
 from hush.noise import SECURE, Source
 
 _LEVELS = (0.999, 0.99, 0.95, 0.9)
+_MORE = 0.5  # people added to each cell of those who changed
 
 
 def _parts(estimate: Estimate) -> tuple[float, Iterable[Error]]:
@@ -38,6 +47,15 @@ def _bias(estimate: Estimate) -> float:
     return estimate.bias if isinstance(estimate, NoisyInterval) else 0.0
 
 
+def _skew(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return how far first - second may lean: what raises one lowers the other."""
+    a, b = (
+        each.skew if isinstance(each, NoisyInterval) else (0.0, 0.0)
+        for each in (first, second)
+    )
+    return a[0] + b[1], a[1] + b[0]
+
+
 def _together(errors: Sequence[Error]) -> tuple[Error, ...]:
     """Return independent errors, those with released variances made one."""
     released = [each for each in errors if isinstance(each, Sampled)]
@@ -48,13 +66,20 @@ def _together(errors: Sequence[Error]) -> tuple[Error, ...]:
 
 
 def difference_interval(
-    first: Estimate, second: Estimate, *, level: float = 0.95
+    first: Estimate,
+    second: Estimate,
+    *,
+    independent: bool = True,
+    level: float = 0.95,
 ) -> Interval:
     """Return first - second for independent estimates, noise by its exact law.
 
-    Means are subtracted and their errors convolved. Where one is a share, or both, the
-    ends of their own intervals are combined (MOVER): those of a share are exact, and
-    lean to the side where there is room.
+    Means are subtracted and their errors convolved. Of two shares from noisy counts the
+    interval is the set of differences that their test does not reject: it leaves zero
+    out where `difference_test` rejects at 1 - level. Of a share and something else the
+    ends of both intervals are combined (MOVER). Groups that share people, or are the
+    same people asked twice, are not `independent`: then both intervals are taken at
+    half the chance to miss, whose ends bound the difference whatever they share.
 
     Guarantee: coverage is measured in docs/inference.md.
 
@@ -73,6 +98,12 @@ def difference_interval(
     sizes = float(first.effective), float(second.effective)
     # All alike, and noise is all there is: worth nobody, and so is the difference.
     effective = 1 / (1 / sizes[0] + 1 / sizes[1]) if min(sizes) > 0 else 0.0
+    if not independent:
+        std = float(first.std) + float(second.std)
+        value = float(first.value) - float(second.value)
+        return EitherDifference(
+            value, std, min(sizes), level, first=first, second=second
+        )
     std = math.hypot(float(first.std), float(second.std))
     if is_share(first) or is_share(second):
         return ShareDifference.of(
@@ -87,6 +118,73 @@ def difference_interval(
         level,
         errors=_together([*left, *right]),
         bias=_bias(first) + _bias(second),
+        skew=_skew(first, second),
+    )
+
+
+@final
+@dataclass(frozen=True)
+class EitherDifference(Interval):
+    """A difference of two estimates that depend on each other in any way.
+
+    Guarantee: each interval misses with at most half the chance, both with the whole.
+    """
+
+    first: Estimate = field(repr=False)
+    second: Estimate = field(repr=False)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the differences of what lies in both intervals."""
+        half = (1 + checks.real("level", level, above=0, below=1)) / 2
+        (a, b), (c, d) = self.first.interval(half), self.second.interval(half)
+        return float(a - d), float(b - c)
+
+
+def paired_difference(
+    first_only: Any,
+    second_only: Any,
+    *,
+    n: int,
+    mechanism: Mechanism,
+    level: float = 0.95,
+) -> NoisyInterval:
+    """Return how much larger one share of `n` people is than another of the same ones.
+
+    `first_only` and `second_only` are noisy counts of those of whom only the first
+    holds, or only the second, as two cells of a table: people who changed their mind.
+    The others say nothing of the difference. For numbers in place of yes and no,
+    release the mean of each person's difference, and give it to `mean_interval`.
+
+    Guarantee: noise by its exact law, sampling by the central limit theorem; coverage
+    is measured in docs/inference.md.
+
+    Example:
+        >>> from hush.mechanisms import Geometric
+        >>> noise = Geometric.for_epsilon(1.0, sensitivity=2)
+        >>> low, high = paired_difference(61, 24, n=500, mechanism=noise)
+        >>> round(low, 3), round(high, 3)
+        (0.035, 0.113)
+
+    Reference: [N98]; docs/proofs/inference.md.
+    """
+    people = checks.whole("n", n, at_least=1)
+    checks.real("level", level, above=0, below=1)
+    a, b = number("first_only", first_only), number("second_only", second_only)
+    pieces = [Additive.of(mechanism, each) for each in (first_only, second_only)]
+    gap = (a - b) / people
+    # Half a person more in each cell: where nobody changed, somebody might have.
+    changed = min(max((a + b + 2 * _MORE) / (people + 2 * _MORE), abs(gap), 0.0), 1.0)
+    changed = max(changed, _MORE / people)
+    sampling = math.sqrt(max(changed - gap**2, 1 / people) / people)
+    noises = [noise(each.scaled(1 / people)) for each in pieces]
+    std = math.hypot(sampling, *(each.std for each in noises))
+    return NoisyInterval(
+        gap,
+        std,
+        people * (sampling / std) ** 2,
+        level,
+        errors=(normal(sampling), *noises),
+        limits=(-1.0, 1.0),
     )
 
 
@@ -95,11 +193,12 @@ def _p_values(value: float, both: Interval) -> tuple[float, float]:
     if isinstance(both, ShareDifference):
         return both.p_values()
     assert isinstance(both, NoisyInterval)
-    away = max(abs(value) - both.bias, 0.0) * (1 if value >= 0 else -1)
     # A released variance enters by what makes an interval of one level cover: the
     # strictest of these levels that rejects, or the last.
     for level in _LEVELS:
         error = both.error(level)
+        lean = both.moved(level)[0 if value >= 0 else 1]
+        away = max(abs(value) - both.bias - lean, 0.0) * (1 if value >= 0 else -1)
         if 2 * error.cdf(-abs(away)) <= 1 - level:
             break
     return error.cdf(-away), error.cdf(away)
@@ -119,7 +218,8 @@ def difference_test(
     total where noise is small, at the pooled proportion where it is not. Other shares
     are tested by the level at which their interval leaves zero out, and means by their
     convolved errors. `alternative="greater"` asks whether
-    the first is larger.
+    the first is larger. `tie` places the answer inside its atom: left open, it is made
+    of the ties of both counts, which are drawn afresh unless they were given.
 
     Guarantee: without noise the test of two proportions is Fisher's with a random tie,
     and its level exact; with noise the common proportion is unknown, and the level is
@@ -142,7 +242,11 @@ def difference_test(
     found: tuple[float, float] | None = None
     value = _observed(first) - _observed(second)
     if isinstance(first, Proportion) and isinstance(second, Proportion):
-        found = equal_shares(first.count, second.count, drawn_tie(tie, source))
+        both = DifferenceTest(first.count, second.count)
+        if tie is None:
+            found = both.equality
+        else:
+            found = equal_shares(both.first, both.second, drawn_tie(tie, source))
     if found is None:
         found = _p_values(value, difference_interval(first, second))
     up, down = found

@@ -631,12 +631,12 @@ class Payers:
             lockout = LOCKOUT
         for _ in range(_TRIES):
             grids = self._known_grids()
-            terms = (self.names, grids, delta, _library())
-            request = plan.requests.get(terms)
+            priced_for = (self.names, grids, delta, _library())
+            request = plan.requests.get(priced_for)
             if request is None:
                 curve = plan.curve
                 costs = {name: grid.charge(curve, delta) for name, grid in grids}
-                request = Request.of(plan, terms, costs)
+                request = Request.of(plan, priced_for, costs)
             try:
                 known = all_agreed(stated, self._agreed, self.names)
                 if known and states_everything(stated) and request.storable:

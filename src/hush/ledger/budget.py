@@ -294,7 +294,7 @@ class Grid:
             first = _exact_cost(self.notion, curve)
         else:  # Σε and Σδ
             epsilon = float(curve.epsilon_at(0.0)) if delta is None else math.inf
-            if math.isinf(epsilon):
+            if not math.isfinite(epsilon):
                 at, second = self._charged_delta(curve, delta)
                 epsilon = float(curve.epsilon_at(at))
                 _bounded("epsilon", epsilon, curve, f" at delta {at:g}")

@@ -236,15 +236,16 @@ class Plan:
 
         return compose(*curves)
 
-    def outline(self, curve: "Curve") -> dict[str, str]:
-        """Return what its release says, whatever the answer."""
+    @cached_property
+    def outline(self) -> dict[str, str]:
+        """What its release says, whatever the answer."""
         return members(
             {
                 "hush": "release",
                 "format": 1,
                 "mechanisms": [freeze(step.mechanism) for step in self.steps],
                 "errors": [_error(step) for step in self.steps],
-                "curve": json.loads(curve.to_json()),
+                "curve": json.loads(self.curve.to_json()),
             }
         )
 
@@ -424,8 +425,9 @@ class Spend:
 
 _PRICED = 64  # analysts and accounts that one plan remembers
 Grids = tuple[tuple[str, Grid], ...]  # the accounts that pay, and their grains
-# Who pays, in which grains, the δ that was named, and the version of hush.
-Terms = tuple[tuple[str, ...], Grids, float | None, str]
+# What a price depends on beside the plan: who pays, in which grains, the δ that was
+# named, and the version of hush.
+PriceKey = tuple[tuple[str, ...], Grids, float | None, str]
 
 
 @final
@@ -442,17 +444,19 @@ class Request:
     plan: Plan | Spend
 
     @classmethod
-    def of(cls, plan: Plan | Spend, terms: Terms, costs: dict[str, Units]) -> "Request":
+    def of(
+        cls, plan: Plan | Spend, key: PriceKey, costs: dict[str, Units]
+    ) -> "Request":
         """Return what `plan` asks of its payers at a price, and let the plan keep it.
 
         A request goes with its plan: a plan may hold a query, and a query may hold
         data.
         """
-        payers, grids, delta, library = terms
+        payers, grids, delta, library = key
         known = plan.requests
         if len(known) >= _PRICED:
             known.clear()
-        found = known[terms] = cls(
+        found = known[key] = cls(
             payers=payers,
             digest=plan.digest(payers, {name: costs[name] for name in payers}, delta),
             costs=costs,

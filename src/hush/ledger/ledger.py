@@ -528,7 +528,8 @@ class Ledger:
             )
         self._refuse_listeners()
         plan = Plan.of(mechanism, query, version, notes)
-        outline = plan.outline(plan.curve)
+        _ = plan.curve  # of a plan that is asked again, it is known, and so its outline
+        outline = plan.outline
         key = key_or_new(key)
         at("reserve")
         event = self._payers.reserve(plan, key, delta, Kind.RESERVE)

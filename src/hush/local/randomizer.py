@@ -281,10 +281,14 @@ class Randomizer(ABC):
     @cached_property
     def fingerprint(self) -> bytes:
         """Three bytes that tell apart randomizers of one kind; not a signature."""
-        public = {f.name: str(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+        public = {name: str(value) for name, value in self._public().items()}
         public["epsilon"] = repr(float(self.epsilon))
         text = f"{type(self).__name__} {sorted(public.items())}"
         return hashlib.sha256(text.encode()).digest()[:3]
+
+    def _public(self) -> dict[str, Any]:
+        """Return the parameters that tell apart randomizers of one kind."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def _blocks(self, count: int) -> Iterable[tuple[int, int]]:
         step = max(256, min(1 << 17, _MEMORY // self.width))

@@ -268,11 +268,12 @@ class Curve(checks.Spelled, suggestions.Helpful, ABC):
                 ),
                 min(max(floor * (1 + 1e-9), duality.NEGLIGIBLE), start),
             )[1]
-        known[thin] = np.array([0.0, 1.0])
+        found = np.array([0.0, 1.0])
         if top > 0:  # else δ is negligible from the start, or never falls
             found = duality.first_knots(top, thin)
-            known[thin] = duality.even_knots(found, self.delta_at(found), thin)
-        return known[thin]
+            found = duality.even_knots(found, self.delta_at(found), thin)
+        known[thin] = found
+        return found
 
     @cached_property
     def atoms_above(self) -> Atoms:

@@ -62,7 +62,7 @@ class LinearRegression(ResponseModel):
       `width` half-ranges of y, by objective perturbation. Rows of a box that are longer
       than most are shortened where n·ε/d is small.
     - `"statistics"`, exact: least squares from noisy moments, with standard errors in
-      `estimate_`, which is not shrunk.
+      `estimate_`, which is not shrunk; infinite ones where noise hides the columns.
     - `"kng"`, exact: the K-norm gradient of penalised least squares in
       ‖θ‖₁ <= `radius`, columns and response moved to [-1, 1].
     - `"exponential"`, exact: the exponential mechanism on the squares in the same set;
@@ -215,22 +215,44 @@ def usual_length(columns: int, size: int, epsilon: float) -> float:
     return math.sqrt(min(columns, columns / 3 + many * math.sqrt(4 * columns / 45)))
 
 
-def least_squares(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
-    """Return ridge coefficients from noisy moments, and their covariance.
+_CLEAR = 4.0  # times the noise, the least eigenvalue from which errors are normal
 
-    The ridge is 2√p·std, the spectral norm of a large symmetric matrix of such noise;
-    lost eigenvalues count as zero, so the solution always exists. The covariance counts
-    noise and residuals to first order, and the ridge's pull by an estimate of it.
+
+def least_squares(mechanism: Moments, gram: Floats) -> tuple[Floats, Floats]:
+    """Return least-squares coefficients from noisy moments, and their covariance.
+
+    Nothing is shrunk: an interval around shrunken coefficients misses on one side. The
+    covariance counts noise and residuals to first order. Where the least eigenvalue of
+    XᵀX is not clearly above its noise any slope may be true: the covariance is
+    infinite, and the coefficients are those of the ridge 2√p·std, the spectral norm of
+    a large symmetric matrix of such noise, which always exist.
+
+    Reference: docs/proofs/learn_moments.md.
     """
     inner, cross, square = gram[:-1, :-1], gram[:-1, -1], gram[-1, -1]
     values, vectors = np.linalg.eigh(inner)
-    kept = np.maximum(values, 0.0)
-    ridge = 2 * math.sqrt(len(cross)) * mechanism.std
-    inverse = (vectors / (kept + ridge)) @ vectors.T
+    spectral = math.sqrt(len(cross)) * mechanism.std
+    if values[0] <= _CLEAR * spectral:
+        inverse = (vectors / (np.maximum(values, 0.0) + 2 * spectral)) @ vectors.T
+        return inverse @ cross, np.full(inner.shape, math.inf)
+    inverse = (vectors / values) @ vectors.T
     theta = inverse @ cross
-    rest = square - 2 * theta @ cross + theta @ ((vectors * kept) @ vectors.T) @ theta
-    residual = min(max(float(rest) / mechanism.size, 0.0), 4.0)
-    noise = mechanism.std**2 * (1 + float(theta @ theta))
-    middle = residual * (vectors * kept) @ vectors.T + noise * np.eye(len(cross))
-    middle += ridge**2 * np.outer(theta, theta)
+    freedom = max(mechanism.size - len(cross), 1)
+    residual = min(max(float(square - theta @ cross) / freedom, 0.0), 4.0)
+    middle = residual * inner + noise_of_scores(mechanism, theta)
     return theta, inverse @ middle @ inverse
+
+
+def noise_of_scores(mechanism: Moments, theta: Floats) -> Floats:
+    """Return the covariance of e - Eθ, the noise of Xᵀy less that of XᵀX times θ.
+
+    E is symmetric: E_ij adds θ_j to score i and θ_i to score j. The squares on its
+    diagonal have their weight, and the number of rows has no noise.
+    """
+    p = len(theta)
+    vary = np.full((p, p), mechanism.std**2)
+    vary[np.diag_indices(p)] /= mechanism.squares**2
+    vary[-1, -1] = 0.0
+    found = np.outer(theta, theta) * vary
+    found[np.diag_indices(p)] = vary @ theta**2 + mechanism.std**2
+    return np.asarray(found)

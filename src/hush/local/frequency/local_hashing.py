@@ -150,13 +150,18 @@ class LocalHashing(Supporting):
         return total
 
     def _walk(self, rows: Bytes) -> Integers:
-        """Count supporters of 0, 1, 2, … : the line moves on by adding a."""
+        """Count supporters of every category."""
+        a, t, width = self._first_points(rows)
+        return self._steps(a, t, width, self.size)
+
+    def _steps(self, a: Any, t: Any, width: Any, count: int) -> Integers:
+        """Count supporters of so many values in a row: the line moves on by a."""
         prime, word = self._field[0], self._field[1]
-        a, t, width = (each.astype(word) for each in self._first_points(rows))
-        total = np.empty(self.size, dtype=np.int64)
+        a, t, width = (each.astype(word) for each in (a, t, width))
+        total = np.empty(count, dtype=np.int64)
         spare, inside = np.empty_like(t), np.empty(t.size, dtype=np.bool_)
         modulus = word(prime)
-        for value in range(self.size):
+        for value in range(count):
             np.less(t, width, out=inside)
             total[value] = np.count_nonzero(inside)
             np.add(t, a, out=t)
@@ -185,6 +190,31 @@ class LocalHashing(Supporting):
             for place, value in enumerate(wanted.view(np.uint64)):
                 hashed = line(a, value, t, self._field[0])
                 total[place] += np.count_nonzero(hashed < width)
+        return total
+
+    def support_of_runs(self, rows: Bytes, first: Any, length: int) -> Integers:
+        """Return how many valid reports support first, first+1, … : a row for each.
+
+        Example:
+            >>> oracle = LocalHashing(epsilon=3.0, size=2**40)
+            >>> reports = oracle.encode([5] * 1000)
+            >>> runs = oracle.support_of_runs(reports.rows, [0, 64], 8)
+            >>> runs.shape, int(runs.argmax())
+            ((2, 8), 5)
+        """
+        wanted = np.asarray(first, dtype=np.int64)
+        length = checks.whole("length", length, at_least=1, at_most=self.size)
+        if np.any((wanted < 0) | (wanted > self.size - length)):
+            raise InvalidArgument(
+                f"first must lie in 0..{self.size - length}, for runs of {length}."
+            )
+        kept = rows[self.valid(rows)]
+        total = np.zeros((wanted.size, length), dtype=np.int64)
+        for start in range(0, len(kept), _REPORTS):
+            a, t, width = self._first_points(kept[start : start + _REPORTS])
+            for place, value in enumerate(wanted.view(np.uint64)):
+                begin = line(a, value, t, self._field[0])
+                total[place] += self._steps(a, begin, width, length)
         return total
 
 

@@ -134,7 +134,7 @@ class Quantile(Mechanism):
         object.__setattr__(self, "at", checked_levels(self.at))
         if self.prior is not None and not isinstance(self.prior, StepDensity):
             raise InvalidArgument(
-                f"prior must be a StepDensity; got {checks.shown(self.prior)}."
+                f"prior must be a StepDensity; got {checks.value_text(self.prior)}."
             )
         _ = self._density  # what does not cover the bounds is refused here
 

@@ -72,7 +72,7 @@ class _Ear:
         return self.on_run(mechanism, value, run)
 
 
-# What py4j says when an object of an earlier test's Spark session dies, at any time: the
+# What py4j says when an object of an earlier Spark session dies, at any time: the
 # command names a number of the session, and the answer is empty.
 _LET_GO = ("Command to send: m\nd\n", "Answer received: !yv")
 

@@ -459,8 +459,8 @@ def charge(
     body = with_sums(request.body, after)
     entry = _append(execute, head, kind, scope, key, body)
     for name, sums in after.items():
-        moved = (sums[0], sums[1], entry.seq, name, *before[name])
-        if execute(_SPEND, moved).rowcount != 1:
+        row = (sums[0], sums[1], entry.seq, name, *before[name])
+        if execute(_SPEND, row).rowcount != 1:
             raise Unusual
     return entry, after
 

@@ -528,7 +528,7 @@ class Ledger:
             )
         self._refuse_listeners()
         plan = Plan.of(mechanism, query, version, notes)
-        _ = plan.curve  # of a plan that is asked again, it is known, and so its outline
+        _ = plan.curve  # once for a plan, however often it is released
         outline = plan.outline
         key = key_or_new(key)
         at("reserve")
